@@ -1,0 +1,24 @@
+"""Running the migrations, from anywhere: the scripts are part of the distribution."""
+
+from importlib.resources import files
+
+from alembic import command
+from alembic.config import Config
+
+
+def config(database_url: str) -> Config:
+    """Alembic's configuration, without a file."""
+    made = Config()
+    made.set_main_option("script_location", str(files("migrations")).replace("%", "%%"))
+    made.attributes["database_url"] = database_url
+    return made
+
+
+def upgrade(database_url: str) -> None:
+    """Bring the database to the newest revision; safe to call from several processes at once."""
+    command.upgrade(config(database_url), "head")
+
+
+def check(database_url: str) -> None:
+    """Raise when the models and the migrated database differ."""
+    command.check(config(database_url))

@@ -1,0 +1,20 @@
+"""Every table, for migrations and for tests that walk them."""
+
+from app.db.models.api_key import api_key
+from app.db.models.dataset import dataset
+from app.db.models.idempotency import idempotency
+from app.db.models.job import job
+from app.db.models.job_attempt import job_attempt
+from app.db.models.job_checkpoint import job_checkpoint
+from app.db.models.job_event import job_event
+from app.db.models.job_progress import job_progress
+from app.db.models.job_result import job_result
+from app.db.models.metadata import metadata
+from app.db.models.provenance import provenance
+from app.db.models.release import release
+from app.db.models.release_file import release_file
+
+__all__ = [
+    "api_key", "dataset", "idempotency", "job", "job_attempt", "job_checkpoint", "job_event", "job_progress",
+    "job_result", "metadata", "provenance", "release", "release_file",
+]

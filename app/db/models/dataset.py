@@ -1,0 +1,32 @@
+"""Datasets: the profile is public to the owner, `numeric` (extremes) is for validation only."""
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Index, Table, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.db.models.metadata import metadata
+
+dataset = Table(
+    "dataset",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("labels", JSONB, nullable=False, server_default="{}"),
+    Column("options", JSONB, nullable=False, comment="ReadOptions of the upload"),
+    Column("bytes", BigInteger, nullable=False, comment="of the decoded body"),
+    Column("sha256", Text, nullable=False, comment="of the decoded body"),
+    Column("rows", BigInteger),
+    Column("columns", JSONB, comment="list of contracts.datasets.Column"),
+    Column("numeric", JSONB, comment="NumericSummary by column; restricted"),
+    Column("ingest_job_id", Text, comment="the unlisted job that reads the upload"),
+    Column("staged_key", Text, comment="storage key of the upload until it is read"),
+    Column("data_key", Text, comment="storage key of the typed Parquet copy"),
+    Column("data_bytes", BigInteger),
+    Column("error", JSONB, comment="problem of a failed ingest"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("expires_at", DateTime(timezone=True)),
+    Column("deleted_at", DateTime(timezone=True)),
+    CheckConstraint("state IN ('ingesting', 'ready', 'failed', 'deleted')", name="state"),
+    Index("ix_dataset_owner_created_at", "owner", "created_at", "id"),
+)

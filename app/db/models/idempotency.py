@@ -1,0 +1,20 @@
+"""Idempotency keys: unique per owner, written in the transaction of what they guard."""
+
+from sqlalchemy import Column, DateTime, Integer, Table, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.db.models.metadata import metadata
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("token", Text, nullable=False, comment="who holds the lease"),
+    Column("leased_until", DateTime(timezone=True), nullable=False),
+    Column("status", Integer, comment="null while in flight"),
+    Column("headers", JSONB),
+    Column("body", JSONB),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now(), index=True),
+)

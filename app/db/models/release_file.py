@@ -1,0 +1,15 @@
+"""The files of a release; they never change, so their checksum is their ETag."""
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Table, Text
+
+from app.db.models.metadata import metadata
+
+release_file = Table(
+    "release_file",
+    metadata,
+    Column("release_id", Text, ForeignKey("release.id", ondelete="CASCADE"), primary_key=True),
+    Column("format", Text, primary_key=True),
+    Column("key", Text, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+)

@@ -1,0 +1,90 @@
+"""The engine and the only commit of the code base.
+
+`unit_of_work` is one transaction; what must happen after it (sending an id to the broker) is registered with
+`after_commit` and runs only when the commit has succeeded. `read` is a connection without a transaction for single
+reads: it saves two round trips.
+"""
+
+import select
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, DisconnectionError
+
+from app.errors import UnavailableError
+
+
+class UnitOfWork:
+    """One transaction: its connection, and what to do once it is committed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._after: list[Callable[[], None]] = []
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Run `action` once the transaction is committed, in order of registration."""
+        self._after.append(action)
+
+    def run_after(self) -> None:
+        """Run what was registered; called by `unit_of_work` only."""
+        for action in self._after:
+            action()
+
+
+class Database:
+    """A pool of connections to one Postgres."""
+
+    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        self.url = url
+        self.engine: Engine = create_engine(
+            url.replace("postgresql://", "postgresql+psycopg://", 1),
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            pool_timeout=10,
+            connect_args={"connect_timeout": 5, "options": "-c timezone=UTC -c lock_timeout=10s"},
+        )
+        self._autocommit = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        event.listen(self.engine, "checkout", _refuse_closed)
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[UnitOfWork]:
+        """One transaction, committed at the end of the block, rolled back when it raises."""
+        with _unavailable(), self.engine.begin() as connection:
+            unit = UnitOfWork(connection)
+            yield unit
+        unit.run_after()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection for single reads, each its own snapshot."""
+        with _unavailable(), self._autocommit.connect() as connection:
+            yield connection
+
+    def close(self, *, forked: bool = False) -> None:
+        """Close the pool; in a forked child the parent's connections are left alone."""
+        self.engine.dispose(close=not forked)
+
+
+def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """Detect a connection that the server has closed, without a round trip: an idle socket has nothing to read."""
+    try:
+        readable, _, _ = select.select([connection.fileno()], [], [], 0)
+    except (OSError, ValueError, psycopg.Error) as error:
+        raise DisconnectionError from error
+    if readable:
+        raise DisconnectionError
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """Turn a lost database into a 503; an error of our own SQL stays what it is."""
+    try:
+        yield
+    except DBAPIError as error:
+        lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
+        if lost:
+            raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error
+        raise

@@ -1,0 +1,60 @@
+"""The broker: queue names and sending an id. Only ids travel; the row in Postgres is the truth."""
+
+from functools import cached_property
+
+import structlog
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+from app.settings import Settings
+
+RUN_JOB = "surebox.run_job"
+
+log = structlog.get_logger(__name__)
+
+
+def make_celery(settings: Settings) -> Celery:
+    """The Celery object that both sides share; nothing here depends on what the tasks do."""
+    celery = Celery("surebox", broker=settings.redis_url)
+    celery.conf.update(
+        task_ignore_result=True,
+        task_acks_late=True,  # a killed worker's message comes back
+        task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=1,  # a waiting id stays visible to every idle worker
+        task_serializer="json",
+        accept_content=["json"],
+        broker_connection_retry_on_startup=True,
+        broker_connection_timeout=1,
+        broker_transport_options={
+            "visibility_timeout": int(settings.visibility_timeout.total_seconds()),
+            "unacked_restore_interval": 2,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 1,
+            "socket_connect_timeout": 1,
+            "max_retries": 0,
+        },
+        task_publish_retry=False,  # housekeeping sends again what could not be sent
+        event_queue_expires=60,
+    )
+    return celery
+
+
+class JobQueue:
+    """Sends ids of committed jobs; a broker that is down costs a second and loses nothing."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def celery(self) -> Celery:
+        """The producer's own Celery object."""
+        return make_celery(self._settings)
+
+    def enqueue(self, job_id: str, *, queue: str) -> bool:
+        """Send the id; False when the broker cannot be reached (housekeeping will send it)."""
+        try:
+            self.celery.send_task(RUN_JOB, kwargs={"job_id": job_id}, queue=queue)
+        except (OperationalError, OSError) as error:
+            log.warning("enqueue.failed", job_id=job_id, queue=queue, error=type(error).__name__)
+            return False
+        return True
