@@ -1,0 +1,117 @@
+"""Child processes that die with their parent."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+TETHER = Path(__file__).with_name("tether.py")
+#: What a server of ours sees of the environment: nothing of the caller's (PGDATA, PGOPTIONS and the like included).
+BARE_ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a child is, where it must not be root: see `app.embedded.tether`."""
+
+    uid: int
+    gid: int
+    by: Literal["userns", "setuid"]
+
+    def arguments(self) -> list[str]:
+        """The arguments of the tether."""
+        return ["--as", f"{self.uid}:{self.gid}", "--by", self.by]
+
+
+def tethered(command: Sequence[str], *, death_signal: signal.Signals, identity: Identity | None = None) -> list[str]:
+    """Return the command line that runs `command` tied to this process."""
+    return [
+        *(sys.executable, "-I", "-S", str(TETHER), "--parent", str(os.getpid()), "--signal", str(int(death_signal))),
+        *(identity.arguments() if identity else []),
+        *("--", *command),
+    ]
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    log: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    death_signal: signal.Signals = signal.SIGKILL,
+    identity: Identity | None = None,
+    stdin: bytes = b"",
+    keep_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a program as the leader of a session of its own, tied to this process.
+
+    Call it from the main thread: the kernel counts the end of the thread that forked as the end of the parent.
+
+    Parameters
+    ----------
+    command
+        Program (an absolute path) and arguments.
+    log
+        File to which both outputs are appended; none: they are inherited.
+    environment
+        The whole environment; by default a bare one.
+    death_signal
+        What the kernel sends the child when this process dies.
+    identity
+        Who the child is, where not who we are.
+    stdin
+        What the child reads; secrets go this way, since command lines can be read by everybody.
+    keep_fds
+        Descriptors the child and its children inherit.
+    """
+    output: IO[bytes] | None = None
+    if log is not None:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        output = log.open("ab")
+    try:
+        process = subprocess.Popen(
+            tethered(command, death_signal=death_signal, identity=identity),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            env=dict(BARE_ENVIRONMENT if environment is None else environment),
+            pass_fds=tuple(keep_fds),
+            start_new_session=True,
+        )
+    finally:
+        if output is not None:
+            output.close()
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):
+            process.stdin.write(stdin)
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+    return process
+
+
+def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal a child and everything in its session's group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def stop(process: subprocess.Popen[bytes], *, steps: Sequence[tuple[signal.Signals, float]]) -> int:
+    """Stop a child: each signal in turn with the seconds it is given, at last SIGKILL for its whole group.
+
+    Returns
+    -------
+    int
+        The exit code, negative for a signal.
+    """
+    for number, seconds in steps:
+        if process.poll() is not None:
+            break
+        process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    signal_group(process, signal.SIGKILL)
+    return process.wait()

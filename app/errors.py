@@ -1,0 +1,212 @@
+"""The error tree: each error a class with a status and a code; its docstring is the title of the problem.
+
+The message of an error says what was wrong, where, and what would work. It never contains a cell of anybody's data.
+One handler (`app.api.problems`) renders all of them as RFC 9457 problem+json; a failed job carries the same shape.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One invalid field: a JSON pointer into the body (or the name of a query parameter) and what is wrong there."""
+
+    pointer: str
+    detail: str
+
+
+class SureboxError(Exception):
+    """Something went wrong."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal-error"
+
+    def __init__(
+        self, detail: str = "", *, errors: Sequence[FieldError] = (), retry_after: float | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = tuple(errors)
+        self.retry_after = retry_after
+
+    @property
+    def title(self) -> str:
+        """The first line of the class's docstring, without its full stop."""
+        return (self.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+    def problem(self, instance: str | None = None) -> dict[str, Any]:
+        """The RFC 9457 members of this error."""
+        body: dict[str, Any] = {
+            "type": f"/problems/{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail or self.title,
+            "instance": instance,
+        }
+        if self.errors:
+            body["errors"] = [{"pointer": e.pointer, "detail": e.detail} for e in self.errors]
+        return body
+
+
+class BadRequestError(SureboxError):
+    """The request cannot be understood."""
+
+    status, code = 400, "bad-request"
+
+
+class UnauthorizedError(SureboxError):
+    """No valid API key."""
+
+    status, code = 401, "unauthorized"
+
+
+class ForbiddenError(SureboxError):
+    """The key lacks a scope."""
+
+    status, code = 403, "forbidden"
+
+
+class NotFoundError(SureboxError):
+    """There is no such object."""
+
+    status, code = 404, "not-found"
+
+
+class MethodNotAllowedError(SureboxError):
+    """The method is not allowed here."""
+
+    status, code = 405, "method-not-allowed"
+
+
+class NotAcceptableError(SureboxError):
+    """No representation fits the request."""
+
+    status, code = 406, "not-acceptable"
+
+
+class ConflictError(SureboxError):
+    """The object's state does not allow this."""
+
+    status, code = 409, "conflict"
+
+
+class JobUnfinishedError(ConflictError):
+    """The job has no result yet."""
+
+    code = "job-unfinished"
+
+
+class JobFailedError(ConflictError):
+    """The job ended without a result."""
+
+    code = "job-without-result"
+
+
+class DatasetInUseError(ConflictError):
+    """A job uses the dataset."""
+
+    code = "dataset-in-use"
+
+
+class RequestInFlightError(ConflictError):
+    """A request with this Idempotency-Key is in flight."""
+
+    code = "request-in-flight"
+
+
+class TooLargeError(SureboxError):
+    """The body is too large."""
+
+    status, code = 413, "too-large"
+
+
+class UnsupportedMediaTypeError(SureboxError):
+    """The content type is not supported."""
+
+    status, code = 415, "unsupported-media-type"
+
+
+class RangeNotSatisfiableError(SureboxError):
+    """The range lies outside the representation."""
+
+    status, code = 416, "range-not-satisfiable"
+
+
+class InvalidError(SureboxError):
+    """The request is not valid."""
+
+    status, code = 422, "invalid"
+
+
+class UnreadableError(InvalidError):
+    """The file cannot be read."""
+
+    code = "unreadable"
+
+
+class InfeasibleError(InvalidError):
+    """The guarantee cannot be met with this data."""
+
+    code = "infeasible"
+
+
+class NotBuiltError(InvalidError):
+    """This option is not built yet."""
+
+    code = "not-built"
+
+
+class IdempotencyMismatchError(InvalidError):
+    """The Idempotency-Key was used for another request."""
+
+    code = "idempotency-mismatch"
+
+
+class TooManyRequestsError(SureboxError):
+    """Too many requests."""
+
+    status, code = 429, "too-many-requests"
+
+
+class TooManyJobsError(TooManyRequestsError):
+    """Too many unfinished jobs."""
+
+    code = "too-many-jobs"
+
+
+class StorageFullError(SureboxError):
+    """The storage is full."""
+
+    status, code = 507, "storage-full"
+
+
+class UnavailableError(SureboxError):
+    """A part of the service cannot be reached."""
+
+    status, code = 503, "unavailable"
+
+
+class AttemptsExhaustedError(SureboxError):
+    """The job's worker was lost too often."""
+
+    code = "attempts-exhausted"
+
+
+class TimeLimitError(SureboxError):
+    """The job exceeded its time limit."""
+
+    code = "time-limit"
+
+
+class FencedError(SureboxError):
+    """Another attempt owns the job."""
+
+    status, code = 409, "fenced"
+
+
+class CannotStartError(SureboxError):
+    """The service cannot start here."""
+
+    code = "cannot-start"

