@@ -15,6 +15,17 @@ from app.db.models.release import release
 from app.db.models.release_file import release_file
 
 __all__ = [
-    "api_key", "dataset", "idempotency", "job", "job_attempt", "job_checkpoint", "job_event", "job_progress",
-    "job_result", "metadata", "provenance", "release", "release_file",
+    "api_key",
+    "dataset",
+    "idempotency",
+    "job",
+    "job_attempt",
+    "job_checkpoint",
+    "job_event",
+    "job_progress",
+    "job_result",
+    "metadata",
+    "provenance",
+    "release",
+    "release_file",
 ]

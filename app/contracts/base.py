@@ -1,0 +1,43 @@
+"""What all contracts share: frozen models that refuse unknown fields, identifiers, instants."""
+
+import re
+import secrets
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+
+_LABEL = re.compile(r"^[^\x00-\x1f\x7f]{1,200}$")
+
+
+class Contract(BaseModel):
+    """Base of everything that crosses a border."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null")
+
+
+def new_id(prefix: str) -> str:
+    """An opaque identifier that reveals neither order nor content."""
+    return f"{prefix}_{secrets.token_hex(12)}"
+
+
+def rfc3339(instant: datetime) -> str:
+    """UTC, microseconds, `Z`."""
+    return instant.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+Instant = Annotated[datetime, PlainSerializer(rfc3339, return_type=str, when_used="json")]
+
+
+def _valid_labels(labels: dict[str, str]) -> dict[str, str]:
+    if len(labels) > 50:
+        msg = "at most 50 labels"
+        raise ValueError(msg)
+    for key, value in labels.items():
+        if not _LABEL.match(key) or (value and not _LABEL.match(value)):
+            msg = "label names and values are 1 to 200 characters without control characters"
+            raise ValueError(msg)
+    return labels
+
+
+Labels = Annotated[dict[str, str], AfterValidator(_valid_labels)]

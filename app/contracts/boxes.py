@@ -1,0 +1,184 @@
+"""Anonymization `boxes`: numeric k-anonymity by subdividing the data space."""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.contracts.base import Contract
+from app.contracts.jobs import JobKind, JobSpec
+
+ColumnName = Annotated[str, Field(min_length=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class StatisticKind(StrEnum):
+    """Statistics that a release can be made narrow for."""
+
+    MEAN = "mean"
+    VARIANCE = "variance"
+    STANDARD_DEVIATION = "standard_deviation"
+    COVARIANCE = "covariance"
+    CORRELATION = "correlation"
+    REGRESSION = "regression"
+
+
+#: kind -> least and greatest number of columns in `of`
+ARITY: dict[StatisticKind, tuple[int, int | None]] = {
+    StatisticKind.MEAN: (1, 1),
+    StatisticKind.VARIANCE: (1, 1),
+    StatisticKind.STANDARD_DEVIATION: (1, 1),
+    StatisticKind.COVARIANCE: (2, 2),
+    StatisticKind.CORRELATION: (2, 2),
+    StatisticKind.REGRESSION: (2, None),
+}
+
+
+class Statistic(Contract):
+    """A statistic whose range is to be narrow."""
+
+    kind: StatisticKind
+    of: tuple[ColumnName, ...] = Field(min_length=1, description="Its columns; regression: the target first.")
+    weight: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="How much it matters; omitted: 1 over its natural scale."
+    )
+
+    @model_validator(mode="after")
+    def _right_number_of_columns(self) -> Self:
+        least, most = ARITY[self.kind]
+        if len(set(self.of)) != len(self.of):
+            msg = f"{self.kind} takes different columns in `of`"
+            raise ValueError(msg)
+        if len(self.of) < least or (most is not None and len(self.of) > most):
+            wanted = str(least) if least == most else f"{least} or more"
+            msg = f"{self.kind} takes {wanted} columns in `of`, {len(self.of)} given"
+            raise ValueError(msg)
+        return self
+
+
+class Bounds(StrEnum):
+    """What the bounds of a box are."""
+
+    CELLS = "cells"
+    TIGHT = "tight"
+
+
+class RareRecords(StrEnum):
+    """What becomes of records that make statistics wide."""
+
+    KEEP = "keep"
+    DISMISS = "dismiss"
+    WEIGH = "weigh"
+
+
+class Partition(StrEnum):
+    """How the data space is subdivided."""
+
+    OPTIMAL = "optimal"
+    FAST = "fast"
+    MONDRIAN = "mondrian"
+
+
+class Missing(StrEnum):
+    """What becomes of records with a missing value in `columns`."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+class BoxesSpec(JobSpec):
+    """Numeric k-anonymity and l-diversity by boxes that keep chosen statistics narrow."""
+
+    kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+
+    method: Literal["boxes"]
+    columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published as boxes.")
+    k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a box.")
+    statistics: tuple[Statistic, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=10_000,
+        description="What to keep narrow; default: all means, variances and correlations of `columns`.",
+    )
+    l: Annotated[int, Field(strict=True, ge=1)] | None = Field(  # noqa: E741  (the field's name in the literature)
+        default=None,
+        description="Least number of distinct values in a box, of each column of `sensitive` and `epsilon`.",
+    )
+    epsilon: dict[ColumnName, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict, description="Columns whose `l` values must lie this far apart, pairwise."
+    )
+    sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that need `l` distinct values in a box.")
+    domains: dict[ColumnName, tuple[Finite, Finite]] = Field(
+        default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
+    )
+    bounds: Bounds = Field(default=Bounds.CELLS, description="`tight` bounds are somebody's values.")
+    rare_records: RareRecords = RareRecords.KEEP
+    confidence: float = Field(default=0.95, gt=0, lt=1, description="Level of the statistical uncertainty.")
+    partition: Partition = Field(default=Partition.OPTIMAL, description="`mondrian` is for comparison.")
+    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the box.")
+    count_keep: bool = Field(default=False, description="Count k over box and kept columns together.")
+    missing: Missing = Missing.REFUSE
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for name in ("columns", "keep", "sensitive"):
+            values = getattr(self, name)
+            if len(set(values)) != len(values):
+                msg = f"a column stands twice in `{name}`"
+                raise ValueError(msg)
+        for column, (lo, hi) in self.domains.items():
+            if not lo < hi:
+                msg = f"the domain of {column!r} must be [lo, hi] with lo below hi"
+                raise ValueError(msg)
+        if (self.epsilon or self.sensitive) and self.l is None:
+            msg = "`epsilon` and `sensitive` need `l`"
+            raise ValueError(msg)
+        if self.l is not None and not (self.epsilon or self.sensitive):
+            msg = "`l` needs `sensitive` or `epsilon` columns that it counts"
+            raise ValueError(msg)
+        return self
+
+
+Range = tuple[float, float]
+
+
+class StatisticResult(Contract):
+    """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
+
+    kind: StatisticKind
+    of: tuple[str, ...]
+    weight: float
+    estimate: float | tuple[float | None, ...] | None
+    linear: Range | tuple[Range | None, ...] | None = Field(description="Range by the linear approximation.")
+    guaranteed: Range | tuple[Range | None, ...] | None = Field(description="Certain to hold the kept records' value.")
+    inner: Range | tuple[Range | None, ...] | None = Field(description="Reached by data consistent with the boxes.")
+    exact: bool
+    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+
+
+class RestrictedStatistic(StatisticResult):
+    """What only the job's owner sees beside it."""
+
+    true_value: float | tuple[float | None, ...] | None
+    shift: float | tuple[float | None, ...] | None = Field(description="All records' value less the kept records'.")
+    delta_at_records: float | tuple[float | None, ...] | None = Field(
+        default=None, description="Linear half-width with influences at the true records."
+    )
+
+
+class BoxesResult(Contract):
+    """Result of a `boxes` job."""
+
+    records: int
+    kept: int
+    dismissed: int
+    dropped: int
+    boxes: int
+    smallest_box: int
+    largest_box: int
+    k_with_keep: int
+    privacy_uncertainty: float | None
+    asymptotic_uncertainty: float | None
+    statistical_uncertainty: float | None
+    lambda_: float | None = Field(alias="lambda", default=None)
+    statistics: tuple[RestrictedStatistic, ...]

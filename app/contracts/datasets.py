@@ -1,0 +1,98 @@
+"""Datasets: how a file is to be read, and what it was found to hold."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from app.contracts.base import Contract, Instant, Labels
+
+
+class ColumnType(StrEnum):
+    """Types a column can have."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    STRING = "string"
+    BOOLEAN = "boolean"
+    DATE = "date"
+
+
+NUMERIC = frozenset({ColumnType.INTEGER, ColumnType.NUMBER})
+
+
+class FileFormat(StrEnum):
+    """Formats a dataset can be uploaded in."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    PARQUET = "parquet"
+    NDJSON = "ndjson"
+
+
+class ReadOptions(Contract):
+    """How the bytes of an upload are to be read; unset options follow the format."""
+
+    format: FileFormat
+    delimiter: str | None = Field(
+        default=None, min_length=1, max_length=1, description="Between fields; CSV `,`, TSV tab."
+    )
+    quote: str | None = Field(default='"', max_length=1, description="Around fields; empty for none.")
+    header: bool = Field(default=True, description="The first record names the columns.")
+    column: tuple[str, ...] = Field(default=(), description="Names of the columns when there is no header.")
+    skip_rows: int = Field(default=0, ge=0, description="Lines to leave out before the first record.")
+    comment: str | None = Field(
+        default=None, min_length=1, max_length=10, description="Lines that begin so are left out."
+    )
+    trim: bool = Field(default=True, description="Remove blanks around a field.")
+    missing: tuple[str, ...] = Field(default=(), description="Tokens that mean missing, beside the empty field.")
+    type: dict[str, ColumnType] = Field(default_factory=dict, description="Types of columns, where not to be inferred.")
+
+
+class Column(Contract):
+    """Profile of one column."""
+
+    name: str
+    type: ColumnType
+    missing: int
+    distinct: int
+
+
+class NumericSummary(Contract):
+    """What a spec is checked against beside the public profile; never shown to anyone."""
+
+    finite_minimum: float | None
+    finite_maximum: float | None
+    infinite: int
+
+
+class Profile(Contract):
+    """What reading a file found."""
+
+    rows: int
+    columns: tuple[Column, ...]
+    numeric: dict[str, NumericSummary] = Field(default_factory=dict)
+
+
+class DatasetState(StrEnum):
+    """States of a dataset."""
+
+    INGESTING = "ingesting"
+    READY = "ready"
+    FAILED = "failed"
+    DELETED = "deleted"
+
+
+class Dataset(Contract):
+    """A dataset as its owner sees it."""
+
+    id: str
+    name: str
+    state: DatasetState
+    rows: int | None
+    bytes: int
+    sha256: str
+    created_at: Instant
+    expires_at: Instant | None
+    labels: Labels
+    columns: tuple[Column, ...] | None
+    error: dict[str, object] | None = None

@@ -1,0 +1,88 @@
+"""All settings of the service, read from the environment once.
+
+Every variable is named as the field, upper case, with the prefix ``SUREBOX_``; the three addresses are also read
+under their customary names ``DATABASE_URL``, ``REDIS_URL`` and ``STORAGE_URL``. This module is the only reader of the
+environment; everything else is handed a :class:`Settings`.
+"""
+
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Frozen settings of one process."""
+
+    model_config = SettingsConfigDict(env_prefix="SUREBOX_", frozen=True, extra="ignore", populate_by_name=True)
+
+    # Addresses
+    database_url: str = Field(
+        default="postgresql://surebox@localhost/surebox",
+        validation_alias=AliasChoices("DATABASE_URL", "SUREBOX_DATABASE_URL"),
+        description="Postgres, as a libpq URL.",
+    )
+    redis_url: str = Field(
+        default="redis://localhost:6379/0",
+        validation_alias=AliasChoices("REDIS_URL", "SUREBOX_REDIS_URL"),
+        description="Redis-protocol broker; its content may be lost at any moment.",
+    )
+    storage_url: str = Field(
+        default="file:.surebox/storage",
+        validation_alias=AliasChoices("STORAGE_URL", "SUREBOX_STORAGE_URL"),
+        description="Where bytes lie: file:<folder> or s3://<bucket>/<prefix>.",
+    )
+    s3_endpoint: str | None = Field(default=None, description="Endpoint of an S3 service other than AWS.")
+    s3_allow_http: bool = Field(default=False, description="Allow an S3 endpoint without TLS.")
+    server_secret: SecretStr = Field(
+        default=SecretStr(""), description="Key of the HMAC under which API keys are stored, at least 32 characters."
+    )
+    staging_dir: Path | None = Field(
+        default=None, description="Folder for scratch files of a worker (default: the system's temporary folder)."
+    )
+
+    # Limits on what is accepted
+    max_upload_bytes: int = Field(default=5_000_000_000, gt=0, description="Decoded bytes of one upload.")
+    max_json_bytes: int = Field(default=4_000_000, gt=0, description="Bytes of a JSON body.")
+    max_gzip_ratio: float = Field(default=200.0, gt=1, description="Decoded over encoded bytes of a gzip upload.")
+    max_columns: int = Field(default=2_000, gt=0, description="Columns of a dataset.")
+    max_field_bytes: int = Field(default=1_000_000, gt=0, description="Bytes of one field of a text upload.")
+    upload_wait_seconds: float = Field(default=300.0, gt=0, description="An upload read for longer answers 202.")
+    max_unfinished_jobs: int = Field(default=1_000, gt=0, description="Queued and running jobs per owner.")
+    requests_per_minute: int = Field(default=600, gt=0, description="Requests per owner, state reads not counted.")
+    max_streams: int = Field(default=50, gt=0, description="Open event streams per owner and API process.")
+    max_waiters: int = Field(default=1_000, gt=0, description="Waiting requests per API process.")
+
+    # Jobs
+    heartbeat_seconds: float = Field(default=2.0, gt=0, description="Between two heartbeats of a running job.")
+    heartbeat_timeout_seconds: float = Field(default=20.0, gt=0, description="A job silent for longer is queued again.")
+    cancel_poll_seconds: float = Field(default=0.5, gt=0, description="Between two looks for a cancel request.")
+    job_time_limit_seconds: float = Field(default=6 * 3600.0, gt=0, description="Hard limit of one attempt of a job.")
+    max_attempts: int = Field(default=3, gt=0, description="Attempts of a job before it fails.")
+    checkpoint_seconds: float = Field(default=10.0, gt=0, description="Least time between two checkpoints.")
+    requeue_after_seconds: float = Field(default=15.0, gt=0, description="A row queued for longer is enqueued again.")
+    housekeeping_seconds: float = Field(default=2.0, gt=0, description="Between two rounds of housekeeping.")
+    staging_hours: float = Field(default=24.0, gt=0, description="Abandoned uploads older than this are removed.")
+    idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
+    idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
+    worker_memory_bytes: int | None = Field(default=None, gt=0, description="RLIMIT_DATA of a worker's child.")
+    inline_artifact_bytes: int = Field(default=32_000_000, ge=0, description="Larger results lie in storage.")
+
+    # The process
+    log_level: str = "INFO"
+    log_json: bool = True
+    database_pool_size: int = Field(default=10, gt=0)
+    api_threads: int = Field(default=40, gt=0, description="Threads of one API process for blocking work.")
+
+    @property
+    def visibility_timeout(self) -> timedelta:
+        """Above the hard limit: a task that outlives it would be started a second time while the first runs."""
+        return timedelta(seconds=self.job_time_limit_seconds + 600)
+
+
+@lru_cache(maxsize=1)
+def get_settings() -> Settings:
+    """The settings of this process."""
+    return Settings()
