@@ -96,7 +96,7 @@ def _values(spec: BoxesSpec, columns: dict[str, Column], numeric: dict[str, Nume
         if spec.missing is Missing.REFUSE and column.missing:
             yield FieldError(
                 f"/columns/{index}",
-                f"column {name!r} has {column.missing} missing values: `"missing": "drop"` leaves those records out",
+                f"column {name!r} has {column.missing} missing values: `missing: drop` leaves those records out",
             )
         if summary.infinite:
             yield FieldError(f"/columns/{index}", f"column {name!r} has {summary.infinite} infinite values")
