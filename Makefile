@@ -1,0 +1,72 @@
+# Surebox: `make` alone says what there is.
+# PYTHON=/path/to/python3 names the Python of a new .venv; ARGS="…" goes to the command itself.
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo serve test check lint types imports documents bench openapi settings format lock clean
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+export PYTHON
+ARGS ?=
+DATA ?=
+
+# One line per step: its name, and its output only when it fails.
+define step
+@printf '%-34s' '$(1)'; if output=$$($(2) 2>&1); then echo ok; else echo FAILED; printf '%s\n' "$$output"; exit 1; fi
+endef
+
+help: ## what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+$(VENV)/.demo: requirements/demo.txt requirements/install.sh pyproject.toml
+	@requirements/install.sh demo
+
+$(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml
+	@requirements/install.sh dev
+
+install: $(VENV)/.demo ## .venv with all that runs the service on one machine
+
+demo: $(VENV)/.demo ## anonymize real microdata, see the result (DATA="file.csv …" for your own)
+	@$(BIN)/surebox demo $(addprefix --data ,$(DATA)) $(ARGS)
+
+serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS="--port 8001 --workers 4")
+	@exec $(BIN)/surebox serve $(ARGS)
+
+test: $(VENV)/.dev ## every test (ARGS="tests/api -k upload" for some)
+	@$(BIN)/python -m pytest --quiet $(ARGS)
+
+check: lint types imports documents ## lint, format, types, import contracts, generated documents
+
+lint: $(VENV)/.dev
+	$(call step,ruff check,$(BIN)/ruff check --quiet .)
+	$(call step,ruff format,$(BIN)/ruff format --check .)
+
+types: $(VENV)/.dev
+	$(call step,mypy (strict),$(BIN)/mypy)
+
+imports: $(VENV)/.dev
+	$(call step,import contracts,$(BIN)/lint-imports)
+
+documents: $(VENV)/.dev
+	$(call step,openapi/openapi.json is served,$(BIN)/surebox openapi | diff -u openapi/openapi.json -)
+	$(call step,docs/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/settings.md -)
+
+bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+
+openapi: $(VENV)/.dev ## write openapi/openapi.json from the code
+	@$(BIN)/surebox openapi > openapi/openapi.json
+
+settings: $(VENV)/.dev ## write docs/settings.md from the code
+	@$(BIN)/python docs/settings.py > docs/settings.md
+
+format: $(VENV)/.dev ## ruff format, and what ruff mends by itself
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+lock: ## write the locks from pyproject.toml (needs uv; UPGRADE=1 for newer versions)
+	@requirements/compile.sh
+
+clean: ## remove .venv and caches; the data folder .surebox stays
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .numba_cache dist build
+	@find app workers migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Brings .venv to what a lock says: requirements/install.sh demo|dev
+# uv is used where it is found (seconds), venv and pip where it is not (a minute). Every file is checked by its hash.
+set -eu
+cd "$(dirname "$0")/.."
+lock=$1
+venv=.venv
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+recent() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        recent "$PYTHON" && printf '%s' "$PYTHON" && return
+        echo "PYTHON=$PYTHON is not a Python of 3.11 or newer." >&2
+        exit 1
+    fi
+    for name in python3 python3.11 python3.12 python3.13 python3.14 python; do
+        recent "$name" && printf '%s' "$name" && return
+    done
+    echo "Python 3.11 or newer is needed and was not found; name one: make install PYTHON=/path/to/python3" >&2
+    exit 1
+}
+
+quietly() {
+    "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+}
+
+if uv --version >/dev/null 2>&1; then with_uv=yes; else with_uv=no; fi
+
+if ! recent "$venv/bin/python"; then
+    python=$(find_python)
+    rm -rf "$venv"
+    echo "Making $venv with $("$python" --version)"
+    if [ "$with_uv" = yes ]; then
+        quietly uv venv --quiet --python "$python" "$venv"
+    else
+        "$python" -m venv "$venv" >"$log" 2>&1 || {
+            cat "$log" >&2
+            rm -rf "$venv"
+            echo "This Python cannot make virtual environments (Debian: install python3-venv), and uv was not found." >&2
+            exit 1
+        }
+    fi
+fi
+
+echo "Installing requirements/$lock.txt"
+if [ "$with_uv" = yes ]; then
+    install() { quietly uv pip install --quiet --python "$venv/bin/python" "$@"; }
+else
+    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || quietly "$venv/bin/python" -m ensurepip
+    install() { quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+fi
+install --require-hashes --requirement "requirements/$lock.txt"
+install --no-deps --no-build-isolation --editable .
+
+# The dev lock holds the demo lock, in the same versions.
+touch "$venv/.$lock"
+[ "$lock" = dev ] && touch "$venv/.demo"
+exit 0
