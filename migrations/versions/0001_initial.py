@@ -56,7 +56,7 @@ def upgrade() -> None:
     sa.Column('leased_until', sa.DateTime(timezone=True), nullable=False),
     sa.Column('status', sa.Integer(), nullable=True, comment='null while in flight'),
     sa.Column('headers', postgresql.JSONB(astext_type=sa.Text()), nullable=True),
-    sa.Column('body', postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+    sa.Column('body', sa.Text(), nullable=True, comment='JSON as it was sent: a replay is the same bytes'),
     sa.Column('created_at', sa.DateTime(timezone=True), server_default=sa.text('now()'), nullable=False),
     sa.PrimaryKeyConstraint('owner', 'key', name=op.f('pk_idempotency'))
     )
@@ -192,9 +192,20 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['release_id'], ['release.id'], name=op.f('fk_release_file_release_id_release'), ondelete='CASCADE'),
     sa.PrimaryKeyConstraint('release_id', 'format', name=op.f('pk_release_file'))
     )
+    op.create_table('worker',
+    sa.Column('id', sa.Text(), nullable=False),
+    sa.Column('queue', sa.Text(), nullable=False),
+    sa.Column('host', sa.Text(), nullable=False),
+    sa.Column('pid', sa.Integer(), nullable=False),
+    sa.Column('rss_bytes', sa.BigInteger(), nullable=False),
+    sa.Column('started_at', sa.DateTime(timezone=True), server_default=sa.text('clock_timestamp()'), nullable=False),
+    sa.Column('seen_at', sa.DateTime(timezone=True), server_default=sa.text('clock_timestamp()'), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_worker'))
+    )
 
 
 def downgrade() -> None:
+    op.drop_table('worker')
     op.drop_table('release_file')
     op.drop_index('ix_release_owner_created_at', table_name='release')
     op.drop_table('release')

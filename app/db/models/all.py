@@ -13,6 +13,7 @@ from app.db.models.metadata import metadata
 from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
+from app.db.models.worker import worker
 
 __all__ = [
     "api_key",

@@ -15,6 +15,6 @@ idempotency = Table(
     Column("leased_until", DateTime(timezone=True), nullable=False),
     Column("status", Integer, comment="null while in flight"),
     Column("headers", JSONB),
-    Column("body", JSONB),
+    Column("body", Text, comment="JSON as it was sent: a replay is the same bytes"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now(), index=True),
 )

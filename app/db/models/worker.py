@@ -1,0 +1,17 @@
+"""Worker processes and when each was last seen: what readiness and the memory metric are read from."""
+
+from sqlalchemy import BigInteger, Column, DateTime, Integer, Table, Text, func
+
+from app.db.models.metadata import metadata
+
+worker = Table(
+    "worker",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("queue", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("rss_bytes", BigInteger, nullable=False),
+    Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+)

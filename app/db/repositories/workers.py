@@ -1,0 +1,51 @@
+"""Worker processes: seen every few seconds, forgotten at a clean stop or by age."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.models.worker import worker
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSeen:
+    """A worker process as it last reported itself."""
+
+    id: str
+    queue: str
+    host: str
+    pid: int
+    rss_bytes: int
+    started_at: datetime
+    seen_at: datetime
+
+
+def seen(connection: Connection, *, worker_id: str, queue: str, host: str, pid: int, rss_bytes: int) -> None:
+    """Note that a worker process is alive."""
+    statement = insert(worker).values(id=worker_id, queue=queue, host=host, pid=pid, rss_bytes=rss_bytes)
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=[worker.c.id],
+            set_={"queue": queue, "rss_bytes": rss_bytes, "seen_at": func.clock_timestamp()},
+        )
+    )
+
+
+def recent(connection: Connection, *, within_seconds: float) -> list[WorkerSeen]:
+    """The worker processes seen lately, by the database's clock."""
+    since = func.clock_timestamp() - timedelta(seconds=within_seconds)
+    rows = connection.execute(select(worker).where(worker.c.seen_at >= since).order_by(worker.c.queue, worker.c.id))
+    return [WorkerSeen(**row) for row in rows.mappings()]
+
+
+def forget(connection: Connection, *, worker_id: str) -> None:
+    """A worker process stops cleanly."""
+    connection.execute(delete(worker).where(worker.c.id == worker_id))
+
+
+def forget_silent(connection: Connection, *, older_than_seconds: float) -> int:
+    """Remove rows of processes that died without saying so; returns how many."""
+    before = func.clock_timestamp() - timedelta(seconds=older_than_seconds)
+    return connection.execute(delete(worker).where(worker.c.seen_at < before)).rowcount
