@@ -1,0 +1,81 @@
+"""What the demo prints: one table a dataset, and how to go on."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from app.demo.sources import Source
+
+
+def show(
+    console: Console, source: Source, ours: dict[str, Any], theirs: dict[str, Any], seconds: dict[str, float]
+) -> None:
+    """Print each statistic with its ranges, ours and Mondrian's, beside the true value."""
+    result, other = ours["result"], theirs["result"]
+    table = Table(title=f"{source.what}: {result['kept']:,} records, k = {ours['spec']['k']}", title_justify="left")
+    for name in (
+        "statistic",
+        "estimate",
+        "guaranteed range",
+        "true value",
+        "holds",
+        "Mondrian's range",
+        "ours / Mondrian's",
+    ):
+        table.add_column(name, justify="left" if name == "statistic" else "right", no_wrap=True)
+    for mine, his in zip(result["statistics"], other["statistics"], strict=True):
+        if isinstance(mine["estimate"], list):
+            continue
+        table.add_row(
+            f"{mine['kind']} of {', '.join(mine['of'])}",
+            _number(mine["estimate"]),
+            _range(mine["guaranteed"]),
+            _number(mine["true_value"]),
+            _holds(mine["guaranteed"], mine["true_value"]),
+            _range(his["guaranteed"]),
+            _ratio(mine["guaranteed"], his["guaranteed"]),
+        )
+    console.print(table)
+    for name, one in (("Surebox", result), ("Mondrian", other)):
+        console.print(
+            f"  {name}: {one['boxes']:,} boxes of {one['smallest_box']} to {one['largest_box']} records, "
+            f"{seconds[name]:.2f} s from request to release"
+        )
+    console.print("  The release holds boxes, not values; true values are shown to the publisher only.\n")
+
+
+def _holds(interval: list[float] | None, value: float | None) -> str:
+    if interval is None or value is None:
+        return "-"
+    return "yes" if interval[0] <= value <= interval[1] else "NO"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.5g}"
+
+
+def _range(interval: list[float] | None) -> str:
+    return "-" if interval is None else f"[{interval[0]:.5g}, {interval[1]:.5g}]"
+
+
+def _ratio(mine: list[float] | None, his: list[float] | None) -> str:
+    if mine is None or his is None or his[1] <= his[0]:
+        return "-"
+    return f"{(mine[1] - mine[0]) / (his[1] - his[0]):.2f}"
+
+
+def how_to_go_on(console: Console, *, data_dir: Path, released: Path, job: dict[str, Any]) -> None:
+    """Print commands that work as they stand."""
+    address = "http://127.0.0.1:8000"
+    key = f'-H "Authorization: Bearer $(cat {data_dir}/admin.key)"'
+    console.print(f"The release lies at {released}", highlight=False)
+    console.print("Go on from here (everything above is stopped; the folder keeps it):", highlight=False)
+    for line in (
+        f"surebox serve --data-dir {data_dir}",
+        f"curl {key} {address}/v1/jobs/{job['id']}",
+        f"curl {key} {address}/v1/releases/{job['release_id']}/statistics",
+        f"curl {key} -H 'Content-Type: text/csv' --data-binary @your.csv '{address}/v1/datasets?name=yours'",
+    ):
+        console.print(f"  {line}", soft_wrap=True, highlight=False, markup=False)

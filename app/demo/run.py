@@ -1,0 +1,81 @@
+"""`surebox demo`: the whole service on real microdata, from upload to release, then everything stopped."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from app.demo.client import Client, DemoError
+from app.demo.report import how_to_go_on, show
+from app.demo.service import running
+from app.demo.sources import Source, census, named
+
+DATA_DIR = Path(".surebox/demo")
+_MOST_COLUMNS = 5
+_LEAST_DISTINCT = 10
+
+
+def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
+    """Anonymize the named files, or a census extract, and print what came of it.
+
+    Raises
+    ------
+    DemoError
+        The service refused something.
+    CannotStartError
+        A file, a package or a server is missing.
+    """
+    folder = data_dir.absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    sources = named(data) if data else [census(folder)]
+    console = Console(width=None if Console().is_terminal else 150)
+    started = time.monotonic()
+    with console.status("Starting Postgres, Valkey, the API and its workers …"), running(folder) as (address, key):
+        console.print(f"Service ready after {time.monotonic() - started:.1f} s at {address}", highlight=False)
+        client = Client(address, key)
+        for source in sources:
+            job, released = _one(console, client, source, k=k, folder=folder)
+    how_to_go_on(console, data_dir=folder, released=released, job=job)
+
+
+def _one(console: Console, client: Client, source: Source, *, k: int, folder: Path) -> tuple[dict[str, Any], Path]:
+    dataset = client.upload(source)
+    columns = list(source.columns or _choose(dataset))
+    console.print(
+        f"Uploaded {dataset['rows']:,} records of {len(dataset['columns'])} columns; anonymizing {', '.join(columns)}",
+        highlight=False,
+    )
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": columns, "k": k, "missing": "drop"}
+    jobs, seconds = {}, {}
+    for name, options in (("Surebox", {}), ("Mondrian", {"partition": "mondrian"})):
+        began = time.monotonic()
+        jobs[name] = _with_progress(console, client, name, spec | options)
+        seconds[name] = time.monotonic() - began
+    released = folder / f"{source.name}-release.csv"
+    client.download(jobs["Surebox"]["release_id"], released)
+    show(console, source, jobs["Surebox"], jobs["Mondrian"], seconds)
+    return jobs["Surebox"], released
+
+
+def _with_progress(console: Console, client: Client, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task(name, total=1.0)
+
+        def shown(fraction: float, stage: str) -> None:
+            progress.update(task, completed=fraction, description=f"{name}: {stage}")
+
+        return client.run(spec, shown=shown)
+
+
+def _choose(dataset: dict[str, Any]) -> list[str]:
+    """Return the first numeric columns with many values: those that point at people."""
+    chosen = [
+        column["name"]
+        for column in dataset["columns"]
+        if column["type"] in {"integer", "number"} and column["distinct"] >= _LEAST_DISTINCT
+    ]
+    if not chosen:
+        raise DemoError(f"{dataset['name']} has no numeric column with {_LEAST_DISTINCT} or more values")
+    return chosen[:_MOST_COLUMNS]

