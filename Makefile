@@ -26,6 +26,7 @@ $(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml
 	@requirements/install.sh dev
 
 install: $(VENV)/.demo ## .venv with all that runs the service on one machine
+	@echo "Ready: make demo, make serve"
 
 demo: $(VENV)/.demo ## anonymize real microdata, see the result (DATA="file.csv …" for your own)
 	@$(BIN)/surebox demo $(addprefix --data ,$(DATA)) $(ARGS)
