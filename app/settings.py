@@ -71,9 +71,9 @@ class Settings(BaseSettings):
     inline_artifact_bytes: int = Field(default=32_000_000, ge=0, description="Larger results lie in storage.")
 
     # The process
-    log_level: str = "INFO"
-    log_json: bool = True
-    database_pool_size: int = Field(default=10, gt=0)
+    log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+    log_json: bool = Field(default=True, description="One JSON object per log line; false for reading by eye.")
+    database_pool_size: int = Field(default=10, gt=0, description="Connections one process keeps open to Postgres.")
     api_threads: int = Field(default=40, gt=0, description="Threads of one API process for blocking work.")
 
     @property

@@ -16,6 +16,9 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from app.errors import UnavailableError
 
+# `Connection` is re-exported: everything outside app.db names the type from here and never imports SQLAlchemy.
+__all__ = ["Connection", "Database", "UnitOfWork"]
+
 
 class UnitOfWork:
     """One transaction: its connection, and what to do once it is committed."""
