@@ -16,6 +16,9 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from app.errors import UnavailableError
 
+#: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
+__all__ = ["Connection", "Database", "UnitOfWork"]
+
 # `Connection` is re-exported: everything outside app.db names the type from here and never imports SQLAlchemy.
 __all__ = ["Connection", "Database", "UnitOfWork"]
 
@@ -47,6 +50,7 @@ class Database:
             pool_size=pool_size,
             max_overflow=pool_size,
             pool_timeout=10,
+            hide_parameters=True,  # an error's text must not quote what somebody's row holds
             connect_args={"connect_timeout": 5, "options": "-c timezone=UTC -c lock_timeout=10s"},
         )
         self._autocommit = self.engine.execution_options(isolation_level="AUTOCOMMIT")

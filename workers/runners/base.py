@@ -1,0 +1,170 @@
+"""What every method's runner is given, does and returns.
+
+A runner is the impure ring around an algorithm: it reads columns, advances the algorithm's frozen state in steps, and
+hands back an `Outcome`. The loop owns everything else: claim, heartbeat, cancel, time limit, checkpoints, storing and
+the one transaction that ends the job. Runners keep nothing on themselves: one instance serves every job of a process.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.datasets import Column, NumericSummary
+from app.contracts.jobs import Progress
+from app.db.session import Connection, Database
+from app.settings import Settings
+from app.storage.protocol import Storage
+
+S = TypeVar("S")
+
+#: What a checkpoint is made of: plain arrays, no objects.
+Arrays = dict[str, NDArray[Any]]
+
+
+class CancelRequestedError(Exception):
+    """The user asked for the job's cancellation; raised by `JobContext.tick`, let it pass."""
+
+
+class ShutdownRequestedError(Exception):
+    """This worker is stopping and the job goes back to the queue; raised by `JobContext.tick`, let it pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRef:
+    """The dataset of a job, as its profile says; the columns lie in the Parquet copy."""
+
+    id: str
+    sha256: str
+    rows: int
+    columns: tuple[Column, ...]
+    numeric: Mapping[str, NumericSummary]
+    data_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What a runner may use while it works on one job."""
+
+    id: str
+    owner: str
+    method: str
+    spec: Mapping[str, Any]
+    seed: int | None
+    dataset_id: str | None
+    dataset: DatasetRef | None
+    scratch: Path
+    storage: Storage
+    settings: Settings
+    database: Database
+    threads: int
+    on_tick: Callable[[Progress], None] = field(repr=False)
+
+    def dataset_path(self) -> Path:
+        """The dataset's Parquet copy as a local file, fetched once."""
+        if self.dataset is None:
+            msg = f"job {self.id} has no dataset that was read"
+            raise ValueError(msg)
+        return self.fetch(self.dataset.data_key)
+
+    def fetch(self, key: str) -> Path:
+        """A stored object as a local file in the scratch folder, fetched once."""
+        path = self.scratch / key.replace("/", "-")
+        if not path.exists():
+            part = path.with_name(path.name + ".part")
+            self.storage.fetch(key, part)
+            part.rename(path)
+        return path
+
+    def tick(self, fraction: float, stage: str) -> None:
+        """Report progress from inside a long step.
+
+        Raises
+        ------
+        CancelRequestedError, ShutdownRequestedError, app.errors.FencedError, app.errors.TimeLimitError
+            When the job must not go on here; the loop handles all of them.
+        """
+        self.on_tick(Progress(fraction=min(1.0, max(0.0, fraction)), stage=stage))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFile:
+    """One file of a release, still in the scratch folder."""
+
+    path: Path
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDraft:
+    """A release before it is stored; everything in it becomes public.
+
+    `files` by format (``parquet``, ``csv``, ``ndjson``); `columns` are ``{"name", "type"}``; `statistics` without
+    restricted fields; `parameters` is what provenance may publish of the specification.
+    """
+
+    rows: int
+    columns: Sequence[Mapping[str, str]]
+    files: Mapping[str, DraftFile]
+    flags: Sequence[str] = ()
+    statistics: Sequence[Mapping[str, Any]] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a finished job leaves: JSON values only, undefined numbers as None (never NaN).
+
+    `summary` becomes the job's `result`; `result` is served whole and always contains the summary; `record` writes
+    further rows in the transaction that ends the job.
+    """
+
+    summary: Mapping[str, Any]
+    result: Mapping[str, Any] = field(default_factory=dict)
+    release: ReleaseDraft | None = None
+    record: Callable[[Connection], None] | None = None
+
+
+class Runner(Protocol[S]):
+    """One method's runner. A step takes at most about half a second, or calls `job.tick` about that often.
+
+    Errors of `app.errors` say what only computing could tell and end the job with that problem; anything else ends it
+    with an internal error that is logged without its message, for a message could quote a cell.
+    """
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> S:
+        """Read what is needed and make the first state."""
+        ...
+
+    def step(self, state: S, *, rng: np.random.Generator) -> S:
+        """Advance by one step."""
+        ...
+
+    def done(self, state: S) -> bool:
+        """Whether no step is left."""
+        ...
+
+    def progress(self, state: S) -> Progress:
+        """How far the state has come."""
+        ...
+
+    def finish(self, state: S, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        """Write the release's files to the scratch folder and say what was found."""
+        ...
+
+
+@runtime_checkable
+class Checkpointing(Protocol[S]):
+    """A runner whose state can be packed into arrays and taken up again by another attempt."""
+
+    def pack(self, state: S) -> Arrays:
+        """The state as arrays; neither objects nor pickles."""
+        ...
+
+    def unpack(self, job: JobContext, arrays: Arrays) -> S:
+        """The state again; what was only read (columns) is read again from the dataset."""
+        ...

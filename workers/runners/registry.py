@@ -1,0 +1,54 @@
+"""Which runner serves which method.
+
+Runners are named, not imported: their modules pull in the numeric stack, and a process imports it only once it has
+been forked (thread pools do not survive a fork).
+"""
+
+from importlib import import_module
+from typing import Any
+
+from workers.runners.base import Runner
+
+#: method -> "module:attribute" of its runner, an instance or a class without arguments.
+RUNNERS: dict[str, str] = {
+    "boxes": "workers.runners.boxes:BoxesRunner",
+    "ingest": "workers.runners.ingest:IngestRunner",
+}
+
+_loaded: dict[str, Runner[Any]] = {}
+
+
+def register(method: str, target: str) -> None:
+    """Add a method from outside this package, before the first job."""
+    if method in RUNNERS:
+        msg = f"method {method} already has the runner {RUNNERS[method]}"
+        raise ValueError(msg)
+    RUNNERS[method] = target
+
+
+def runner_for(method: str) -> Runner[Any]:
+    """The runner of a method, imported at its first use.
+
+    Raises
+    ------
+    LookupError
+        When no runner serves the method.
+    """
+    if method not in _loaded:
+        if method not in RUNNERS:
+            msg = f"no runner serves the method {method}; known: {', '.join(sorted(RUNNERS))}"
+            raise LookupError(msg)
+        module, _, attribute = RUNNERS[method].partition(":")
+        found = getattr(import_module(module), attribute)
+        _loaded[method] = found() if isinstance(found, type) else found
+    return _loaded[method]
+
+
+def preload() -> None:
+    """Import every runner that is there, so that the first job does not pay for it."""
+    for method in RUNNERS:
+        try:
+            runner_for(method)
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("workers.runners"):
+                raise
