@@ -1,0 +1,72 @@
+"""The fuzzy optimum against a convex solver, and its two identities."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from workers.algorithms.boxes.dismissal import dismiss
+from workers.algorithms.boxes.weights import weigh
+
+boxes = st.lists(
+    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 10)), st.integers(1, 9)), min_size=1, max_size=40
+)
+
+
+def objective(weights: np.ndarray, g: np.ndarray, counts: np.ndarray, statistical: float) -> float:
+    return float(counts @ (weights * g) + statistical * np.sqrt(counts @ weights**2))
+
+
+@given(boxes, st.floats(1e-6, 50))
+def test_the_optimal_objective_equals_lambda_and_beats_the_crisp_one(
+    parts: list[tuple[float, int]], statistical: float
+) -> None:
+    g = np.array([value for value, _ in parts])
+    counts = np.array([count for _, count in parts])
+    found = weigh(g, counts, statistical=statistical)
+    assert counts @ found.weights == pytest.approx(1.0, rel=1e-12)
+    assert found.weights.min() >= 0
+    assert objective(found.weights, g, counts, statistical) == pytest.approx(found.optimum, rel=1e-9, abs=1e-9)
+    crisp = dismiss(g, counts, statistical=statistical).objective
+    assert found.optimum <= crisp * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_general_solver_finds_the_same_weights(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    g = rng.gamma(1.0, 1.0, 12)
+    counts = rng.integers(1, 8, 12)
+    statistical = float(rng.uniform(0.3, 6.0))
+    solved = minimize(
+        lambda w: objective(w, g, counts, statistical),
+        np.full(12, 1.0 / counts.sum()),
+        jac=lambda w: counts * g + statistical * counts * w / np.sqrt(counts @ w**2),
+        bounds=[(0, None)] * 12,
+        constraints={"type": "eq", "fun": lambda w: counts @ w - 1, "jac": lambda _: counts.astype(float)},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 2000},
+    )
+    found = weigh(g, counts, statistical=statistical)
+    assert found.optimum == pytest.approx(solved.fun, rel=1e-9)
+    np.testing.assert_allclose(found.weights, solved.x, atol=1e-5)
+
+
+def test_without_statistical_uncertainty_the_weights_are_uniform_on_the_smallest() -> None:
+    found = weigh(np.array([2.0, 1.0, 1.0]), np.array([5, 5, 6]), statistical=0.0)
+    np.testing.assert_allclose(found.weights, [0, 1 / 11, 1 / 11])
+    assert found.optimum == 1.0
+
+
+def test_equal_boxes_have_equal_weights() -> None:
+    found = weigh(np.full(4, 3.0), np.array([5, 6, 7, 8]), statistical=2.0)
+    np.testing.assert_allclose(found.weights, 1 / 26)
+    assert found.optimum == pytest.approx(3.0 + 2.0 / np.sqrt(26))
+
+
+def test_scaling_both_uncertainties_scales_lambda_and_leaves_the_weights() -> None:
+    rng = np.random.default_rng(5)
+    g, counts = rng.gamma(1.0, 1.0, 50), rng.integers(5, 10, 50)
+    one, other = weigh(g, counts, statistical=3.0), weigh(1e6 * g, counts, statistical=3e6)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9)
+    assert other.optimum == pytest.approx(1e6 * one.optimum)
