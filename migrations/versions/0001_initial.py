@@ -95,6 +95,7 @@ def upgrade() -> None:
     op.create_index('ix_job_expires_at', 'job', ['expires_at'], unique=False, postgresql_where=sa.text('expires_at IS NOT NULL'))
     op.create_index('ix_job_owner_created_at', 'job', ['owner', 'created_at', 'id'], unique=False)
     op.create_index('ix_job_unfinished', 'job', ['state', 'queue'], unique=False, postgresql_where=sa.text('finished_at IS NULL'))
+    op.create_index('ix_job_unfinished_owner', 'job', ['owner'], unique=False, postgresql_where=sa.text('finished_at IS NULL'))
     op.create_table('job_attempt',
     sa.Column('job_id', sa.Text(), nullable=False),
     sa.Column('attempt', sa.Integer(), nullable=False),
@@ -216,6 +217,7 @@ def downgrade() -> None:
     op.drop_table('job_event')
     op.drop_table('job_checkpoint')
     op.drop_table('job_attempt')
+    op.drop_index('ix_job_unfinished_owner', table_name='job', postgresql_where=sa.text('finished_at IS NULL'))
     op.drop_index('ix_job_unfinished', table_name='job', postgresql_where=sa.text('finished_at IS NULL'))
     op.drop_index('ix_job_owner_created_at', table_name='job')
     op.drop_index('ix_job_expires_at', table_name='job', postgresql_where=sa.text('expires_at IS NOT NULL'))

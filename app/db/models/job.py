@@ -49,6 +49,7 @@ job = Table(
     CheckConstraint("(finished_at IS NULL) = (state IN ('queued', 'running'))", name="finished"),
     Index("ix_job_owner_created_at", "owner", "created_at", "id"),
     Index("ix_job_unfinished", "state", "queue", postgresql_where=text("finished_at IS NULL")),
+    Index("ix_job_unfinished_owner", "owner", postgresql_where=text("finished_at IS NULL")),
     Index("ix_job_dataset_id", "dataset_id"),
     Index("ix_job_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
 )

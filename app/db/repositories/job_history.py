@@ -1,0 +1,52 @@
+"""Jobs with all their changes of state, many in one statement: what those who wait for jobs are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ARRAY, Connection, String, any_, bindparam, func, select
+from sqlalchemy.dialects.postgresql import JSON, aggregate_order_by
+
+from app.db.job_record import JobRecord, select_jobs
+from app.db.models.job import job
+from app.db.models.job_event import job_event
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """One entry of a job's log."""
+
+    id: int
+    state: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobSnapshot:
+    """A job and its whole log at one instant."""
+
+    record: JobRecord
+    changes: tuple[StateChange, ...]
+
+
+_LOG = (
+    select(
+        func.json_agg(
+            aggregate_order_by(
+                func.json_build_array(job_event.c.id, job_event.c.state, job_event.c.attempt), job_event.c.id
+            ),
+            type_=JSON,
+        )
+    )
+    .where(job_event.c.job_id == job.c.id)
+    .scalar_subquery()
+)
+_SNAPSHOTS = select_jobs().add_columns(_LOG).where(job.c.id == any_(bindparam("job_ids", type_=ARRAY(String))))
+
+
+def snapshots(connection: Connection, *, job_ids: Sequence[str]) -> dict[str, JobSnapshot]:
+    """Those of the jobs that exist, with their logs, read in one statement and so at one instant."""
+    found = {}
+    for *columns, log in connection.execute(_SNAPSHOTS, {"job_ids": list(job_ids)}):
+        record = JobRecord(*columns)
+        found[record.id] = JobSnapshot(record, tuple(StateChange(*entry) for entry in log or ()))
+    return found

@@ -1,0 +1,151 @@
+"""Jobs, as the API asks for them. What workers write is in `claims`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, String, bindparam, func, insert, select, tuple_, update
+
+from app.contracts.jobs import JobState
+from app.db.job_record import JobRecord, select_jobs
+from app.db.models.job import job
+from app.db.models.job_event import job_event
+from app.db.models.job_progress import job_progress
+from app.db.repositories.notify import notify
+
+#: Namespace of the advisory locks that serialise one owner's submissions.
+_SUBMISSION_LOCK = 0x6A6F62
+
+_BY_ID = select_jobs().where(job.c.id == bindparam("job_id", type_=String))
+_BY_OWNER = _BY_ID.where(job.c.owner == bindparam("owner", type_=String))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """What is written of a job when it is accepted."""
+
+    id: str
+    owner: str
+    kind: str
+    method: str
+    queue: str
+    listed: bool
+    labels: Mapping[str, str]
+    spec: Mapping[str, Any]
+    seed: int | None
+    dataset_id: str | None
+    requested_by: str | None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which of an owner's jobs a list holds; None and empty mean all."""
+
+    states: Sequence[str] = ()
+    method: str | None = None
+    kind: str | None = None
+    dataset_id: str | None = None
+    created_after: datetime | None = None
+    labels: Mapping[str, str] | None = None
+
+
+def lock_submissions(connection: Connection, *, owner: str) -> None:
+    """Let one submission of this owner at a time pass until its transaction ends, so that the limit is exact."""
+    connection.execute(select(func.pg_advisory_xact_lock(_SUBMISSION_LOCK, func.hashtext(owner))))
+
+
+def count_unfinished(connection: Connection, *, owner: str, at_most: int) -> int:
+    """How many of the owner's jobs are queued or running; counting stops at `at_most`."""
+    unfinished = select(job.c.id).where(job.c.owner == owner, job.c.finished_at.is_(None)).limit(at_most).subquery()
+    return connection.execute(select(func.count()).select_from(unfinished)).scalar_one()
+
+
+def insert_job(connection: Connection, *, new: NewJob) -> None:
+    """Write a queued job, its progress row and its first event.
+
+    `enqueued_at` is set at once: the id is sent right after the commit, and housekeeping sends it again when the job
+    is still queued some seconds later.
+    """
+    connection.execute(
+        insert(job).values(
+            id=new.id,
+            owner=new.owner,
+            kind=new.kind,
+            method=new.method,
+            queue=new.queue,
+            listed=new.listed,
+            state=JobState.QUEUED,
+            labels=dict(new.labels),
+            spec=dict(new.spec),
+            seed=new.seed,
+            dataset_id=new.dataset_id,
+            requested_by=new.requested_by,
+            expires_at=new.expires_at,
+            enqueued_at=func.now(),
+        )
+    )
+    connection.execute(insert(job_progress).values(job_id=new.id))
+    record_event(connection, job_id=new.id, state=JobState.QUEUED, attempt=0, reason="submitted")
+
+
+def record_event(connection: Connection, *, job_id: str, state: str, attempt: int, reason: str = "") -> None:
+    """Append to the job's log; after the row itself was written, so that its lock orders the numbers."""
+    connection.execute(insert(job_event).values(job_id=job_id, state=state, attempt=attempt, reason=reason))
+
+
+def get(connection: Connection, *, owner: str, job_id: str) -> JobRecord | None:
+    """The owner's job of this id."""
+    row = connection.execute(_BY_OWNER, {"job_id": job_id, "owner": owner}).first()
+    return None if row is None else JobRecord(*row)
+
+
+def list_jobs(
+    connection: Connection, *, owner: str, only: JobFilter, before: tuple[datetime, str] | None, limit: int
+) -> list[JobRecord]:
+    """The owner's listed jobs, newest first, strictly before the (created_at, id) of a cursor."""
+    statement = (
+        select_jobs()
+        .where(job.c.owner == owner, job.c.listed)
+        .order_by(job.c.created_at.desc(), job.c.id.desc())
+        .limit(limit)
+    )
+    if only.states:
+        statement = statement.where(job.c.state.in_(only.states))
+    if only.method is not None:
+        statement = statement.where(job.c.method == only.method)
+    if only.kind is not None:
+        statement = statement.where(job.c.kind == only.kind)
+    if only.dataset_id is not None:
+        statement = statement.where(job.c.dataset_id == only.dataset_id)
+    if only.created_after is not None:
+        statement = statement.where(job.c.created_at > only.created_after)
+    if only.labels:
+        statement = statement.where(job.c.labels.contains(dict(only.labels)))
+    if before is not None:
+        statement = statement.where(tuple_(job.c.created_at, job.c.id) < before)
+    return [JobRecord(*row) for row in connection.execute(statement)]
+
+
+def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
+    """Cancel a queued job at once, ask the worker of a running one to stop, leave a finished one.
+
+    Returns
+    -------
+    bool
+        Whether anything was asked for: False for a finished job and for one that is not there.
+    """
+    mine = (job.c.id == job_id) & (job.c.owner == owner)
+    row = connection.execute(select(job.c.state, job.c.attempt).where(mine).with_for_update()).first()
+    if row is None or row.state not in {JobState.QUEUED, JobState.RUNNING}:
+        return False
+    asked = {"cancel_requested_at": func.coalesce(job.c.cancel_requested_at, func.now())}
+    if row.state == JobState.QUEUED:
+        ended = {"state": JobState.CANCELLED, "finished_at": func.clock_timestamp()}
+        connection.execute(update(job).where(mine).values(**asked, **ended))
+        record_event(connection, job_id=job_id, state=JobState.CANCELLED, attempt=row.attempt, reason="cancelled")
+    else:
+        connection.execute(update(job).where(mine).values(**asked))
+    notify(connection, job_id=job_id)
+    return True
