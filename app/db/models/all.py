@@ -29,4 +29,5 @@ __all__ = [
     "provenance",
     "release",
     "release_file",
+    "worker",
 ]

@@ -1,0 +1,87 @@
+"""What routes depend on. All of it is async and waits for nothing: no thread is spent before the route itself."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import Depends, Request
+
+from app.api.rates import Rates
+from app.auth.authenticator import Authenticator
+from app.auth.principal import Principal, Scope
+from app.db.session import Database
+from app.errors import ForbiddenError, UnauthorizedError
+from app.queue import JobQueue
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.db.notifications import Notifications
+    from app.storage.protocol import Storage
+
+#: Where the authentication middleware leaves a Principal, or the error that tells why there is none.
+PRINCIPAL: Final = "surebox.principal"
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one API process holds, from start to stop."""
+
+    settings: Settings
+    database: Database
+    storage: "Storage"
+    queue: JobQueue
+    notifications: "Notifications"
+    limiter: Rates
+    authenticator: Authenticator
+    clock: Callable[[], datetime]
+
+
+async def get_resources(request: Request) -> Resources:
+    """The resources of this process."""
+    resources: Resources = request.app.state.resources
+    return resources
+
+
+ResourcesDep = Annotated[Resources, Depends(get_resources)]
+
+
+class Require:
+    """The dependency `require` returns; routes are walked for it by the OpenAPI document and by tests."""
+
+    def __init__(self, scopes: frozenset[str], *, limited: bool) -> None:
+        self.scopes = scopes
+        self.limited = limited
+
+    async def __call__(self, request: Request) -> Principal:
+        """The principal, if it has the scopes and is within its rate."""
+        principal = request.scope.get(PRINCIPAL)
+        if isinstance(principal, Exception):
+            raise principal
+        if not isinstance(principal, Principal):
+            raise UnauthorizedError("send your API key as `Authorization: Bearer <key>`")
+        missing = principal.missing(self.scopes)
+        if missing:
+            names = ", ".join(sorted(missing))
+            raise ForbiddenError(f"this key lacks the scope {names}: ask for a key that has it")
+        if self.limited:
+            resources: Resources = request.app.state.resources
+            await resources.limiter.spend(principal.owner)
+        return principal
+
+
+def require(*scopes: str, limited: bool = True) -> Callable[[Request], Awaitable[Principal]]:
+    """A dependency that gives the Principal: `Annotated[Principal, Depends(require("jobs:read"))]`.
+
+    Parameters
+    ----------
+    scopes
+        What the key must carry, all of them; a key with `admin` carries everything.
+    limited
+        Whether the request counts against the owner's rate. False for reads of a job's state only.
+    """
+    wanted = frozenset(scopes)
+    if not wanted or wanted.difference(scope.value for scope in Scope):
+        msg = f"a route requires scopes of app.auth.principal.Scope, not {sorted(wanted)}"
+        raise ValueError(msg)
+    return Require(wanted, limited=limited)

@@ -1,0 +1,148 @@
+"""`Idempotency-Key`: the same request twice is done once.
+
+A request first takes its key in a transaction of its own, with a lease; the answer is remembered in the transaction that
+creates the object, so that there is never one without the other. A request that fails gives the key back; one that
+crashed loses it when the lease ends, and its late writes are refused by the token.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from fastapi import Header, Response
+
+from app.db.repositories import idempotency as rows
+from app.db.session import Database, UnitOfWork
+from app.errors import IdempotencyMismatchError, RequestInFlightError, UnavailableError
+from app.settings import Settings
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Repeat a request safely: the same key and body replays the first answer for 24 hours.",
+    ),
+]
+
+_ROUNDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The right to do what a key stands for."""
+
+    owner: str
+    key: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The first answer to a key."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+    def response(self) -> Response:
+        """The first answer, marked as a replay."""
+        headers = {"content-type": "application/json", **self.headers, "Idempotent-Replayed": "true"}
+        return Response(self.body, status_code=self.status, headers=headers)
+
+
+def fingerprint(*parts: object) -> str:
+    """SHA-256 of what makes two requests the same: JSON values, in canonical form, so that blanks do not matter."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def reserve(
+    *, database: Database, settings: Settings, owner: str, key: str, fingerprint: str, now: datetime
+) -> Reservation | Replay:
+    """Take a key, or find the answer it was given.
+
+    Raises
+    ------
+    IdempotencyMismatchError
+        The key stands for another request.
+    RequestInFlightError
+        The first request with this key has no answer yet.
+    """
+    token = secrets.token_hex(16)
+    lease = timedelta(seconds=settings.idempotency_lease_seconds)
+    forgotten = timedelta(hours=settings.idempotency_hours)
+    for _ in range(_ROUNDS):  # a key may be given back between the two questions
+        with database.unit_of_work() as unit:
+            if rows.take(
+                unit.connection,
+                owner=owner, key=key, fingerprint=fingerprint, token=token, now=now, lease=lease, forgotten=forgotten,
+            ):  # fmt: skip
+                return Reservation(owner=owner, key=key, token=token)
+            found = rows.held(unit.connection, owner=owner, key=key)
+        if found is not None:
+            return _answer(found, fingerprint=fingerprint, now=now)
+    raise RequestInFlightError("several requests with this Idempotency-Key come and go; try again", retry_after=1)
+
+
+def _answer(found: rows.Guarded, *, fingerprint: str, now: datetime) -> Replay:
+    if found.fingerprint != fingerprint:
+        detail = "this Idempotency-Key was used for a request with another body or query: use a new key"
+        raise IdempotencyMismatchError(detail)
+    if found.status is None:
+        wait = max(1.0, (found.leased_until - now).total_seconds())
+        detail = "the first request with this Idempotency-Key has no answer yet; try again in a moment"
+        raise RequestInFlightError(detail, retry_after=min(wait, 5.0))
+    return Replay(status=found.status, headers=found.headers, body=found.body)
+
+
+def complete(unit: UnitOfWork, reservation: Reservation, *, status: int, headers: Mapping[str, str], body: Any) -> None:
+    """Remember the answer, in the transaction that creates the object. May be called again with a later answer.
+
+    Parameters
+    ----------
+    unit
+        The transaction that creates the object.
+    reservation
+        What `reserve` gave.
+    status, headers
+        Of the answer; headers only those that a replay needs (Location, Content-Location).
+    body
+        The answer itself: bytes or text as they are sent, or a JSON value.
+
+    Raises
+    ------
+    RequestInFlightError
+        The lease ended and another request took the key: this transaction must not commit.
+    """
+    text = body.decode() if isinstance(body, bytes) else body if isinstance(body, str) else json.dumps(body)
+    kept = rows.complete(
+        unit.connection,
+        owner=reservation.owner,
+        key=reservation.key,
+        token=reservation.token,
+        status=status,
+        headers=dict(headers),
+        body=text,
+    )
+    if not kept:
+        raise RequestInFlightError("this request took too long and another one with its Idempotency-Key took over")
+
+
+@contextmanager
+def given_back(database: Database, reservation: Reservation | None) -> Iterator[None]:
+    """Give the key back when the block raises, so that the request can be sent again."""
+    try:
+        yield
+    except BaseException:
+        if reservation is not None:
+            with suppress(UnavailableError), database.unit_of_work() as unit:  # without a database the lease ends it
+                rows.release(unit.connection, owner=reservation.owner, key=reservation.key, token=reservation.token)
+        raise

@@ -1,0 +1,98 @@
+"""From pydantic's errors to fields of a problem: where in the body as it was sent, and what is wrong there.
+
+Pydantic's locations run through its own union tags and validator names, and some of its messages quote the input;
+neither may reach a client. A parameter that is not part of the body is named as `?name` (query), `header:name` or
+`path:name` in place of a pointer.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from app.errors import FieldError
+
+#: Messages of pydantic that quote what was sent, and what is said instead.
+_QUOTING: Final[Mapping[str, str]] = {
+    "uuid_parsing": "not a UUID",
+    "url_parsing": "not a URL",
+    "url_syntax_violation": "not a URL",
+    "date_parsing": "not a date",
+    "date_from_datetime_parsing": "not a date",
+    "datetime_parsing": "not an RFC 3339 instant",
+    "datetime_from_date_parsing": "not an RFC 3339 instant",
+    "time_parsing": "not a time",
+    "time_delta_parsing": "not a duration",
+    "string_unicode": "not valid Unicode",
+    "bytes_invalid_encoding": "not validly encoded",
+    "get_attribute_error": "cannot be read",
+    "iteration_error": "cannot be read",
+    "mapping_type": "Input should be an object",
+}
+_PARAMETERS: Final[Mapping[str, str]] = {"query": "?", "header": "header:", "path": "path:", "cookie": "cookie:"}
+
+
+def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[FieldError]:
+    """Pydantic's errors as field errors, one each, without repetition.
+
+    Parameters
+    ----------
+    errors
+        As `RequestValidationError.errors()` gives them.
+    body
+        The parsed body as it was sent, to tell fields from union tags.
+    """
+    found: dict[FieldError, None] = {}
+    for error in errors:
+        where, *location = error["loc"]
+        if where in _PARAMETERS:
+            pointer = _PARAMETERS[where] + ".".join(str(part) for part in location[:1])
+        else:
+            pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _discriminator(error)
+        found[FieldError(pointer=pointer, detail=_detail(error))] = None
+    return list(found)
+
+
+def pointer_of(location: Sequence[str | int], *, body: object, missing: bool = False) -> str:
+    """The RFC 6901 pointer of a pydantic location into the body as sent.
+
+    A part that the body does not have at that place is a union tag or a validator's name and is left out; of all such
+    readings the one that keeps most is taken. The last part of a missing field is kept although it is not there.
+    """
+    kept = _longest(tuple(location), body, missing)
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in kept or ())
+
+
+def _longest(location: tuple[str | int, ...], value: object, missing: bool) -> tuple[str | int, ...] | None:
+    if not location:
+        return None if missing else ()
+    part, rest = location[0], location[1:]
+    if missing and not rest:
+        return (part,) if isinstance(value, Mapping) and part not in value else None
+    with_it: tuple[str | int, ...] | None = None
+    if _has(value, part):
+        below = _longest(rest, value[part], missing)  # type: ignore[index]
+        with_it = None if below is None else (part, *below)
+    without = _longest(rest, value, missing)
+    return max((way for way in (with_it, without) if way is not None), key=len, default=None)
+
+
+def _has(value: object, part: str | int) -> bool:
+    if isinstance(value, Mapping):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value)
+
+
+def _discriminator(error: Mapping[str, Any]) -> str:
+    if error["type"] not in {"union_tag_invalid", "union_tag_not_found"}:
+        return ""
+    return "/" + str(error["ctx"]["discriminator"]).strip("'")
+
+
+def _detail(error: Mapping[str, Any]) -> str:
+    kind = error["type"]
+    if kind == "union_tag_invalid":
+        return f"not one of {error['ctx']['expected_tags']}"
+    if kind in {"union_tag_not_found", "missing"}:
+        return "Field required"
+    if kind in {"value_error", "assertion_error"}:
+        return str(error["ctx"]["error"])
+    return _QUOTING.get(kind, str(error["msg"]))

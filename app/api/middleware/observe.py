@@ -1,0 +1,111 @@
+"""The outermost middleware: request id, access log, metrics, security headers, and the last resort for crashes.
+
+What is logged and counted is the route's template, never the URL that was asked for, a query or a body.
+"""
+
+import re
+import secrets
+import time
+from typing import Final
+
+import structlog
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.deps import PRINCIPAL
+from app.api.problems import log_unexpected, problem_response
+from app.auth.principal import Principal
+from app.errors import SureboxError
+from app.observability.metrics import Metrics
+
+UNMATCHED: Final = "unmatched"
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._:-]{1,100}")
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+#: The interactive documentation loads its scripts; nothing else has any.
+_DOCUMENTATION: Final = frozenset({"/docs"})
+_HEADERS: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_UNCACHED: Final = (b"cache-control", b"no-store")
+_VALIDATED: Final = (b"cache-control", b"private, no-cache")
+
+log = structlog.get_logger("surebox.access")
+
+
+class Templates:
+    """From the route that served a request to its path template."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._known: dict[int, str] = {}
+
+    def of(self, scope: Scope) -> str:
+        """The template of the route that served this request."""
+        route = scope.get("route")
+        if route is None:
+            return UNMATCHED
+        if id(route) not in self._known:
+            self._known = {id(c.original_route): str(c.path) for c in iter_route_contexts(self._app.routes) if c.path}
+        return self._known.get(id(route), UNMATCHED)
+
+
+class Observe:
+    """Pure ASGI: it adds a wrapper around `send` and nothing else to a request."""
+
+    def __init__(self, app: ASGIApp, *, templates: Templates, metrics: Metrics) -> None:
+        self._app = app
+        self._templates = templates
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        request_id = _request_id(scope)
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = _headers(scope["path"], message.get("headers", []), request_id)
+            await send(message)
+
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id.decode())
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:  # noqa: BLE001 - the server would log its message, which may quote data
+            log_unexpected(error)
+            if status:  # too late for another answer: the connection has to break
+                raise ConnectionAbortedError("the response broke off; the log says where") from None
+            await problem_response(SureboxError(), instance=scope["path"])(scope, receive, sending)
+        finally:
+            self._note(scope, status, time.perf_counter() - started)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = self._templates.of(scope)
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.request(route=route, method=method, status=status, seconds=seconds)
+        principal = scope.get(PRINCIPAL)
+        who = {"owner": principal.owner, "key_id": principal.key_id} if isinstance(principal, Principal) else {}
+        log.info("request", method=method, route=route, status=status, seconds=round(seconds, 6), **who)
+
+
+def _request_id(scope: Scope) -> bytes:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return bytes(value)
+    return secrets.token_hex(8).encode()
+
+
+def _headers(path: str, given: list[tuple[bytes, bytes]], request_id: bytes) -> list[tuple[bytes, bytes]]:
+    names = {name.lower() for name, _ in given}
+    headers = [*given, (b"x-request-id", request_id), *_HEADERS]
+    if b"cache-control" not in names:
+        headers.append(_VALIDATED if b"etag" in names else _UNCACHED)
+    if path not in _DOCUMENTATION:
+        headers.append(_POLICY)
+    return headers

@@ -1,0 +1,91 @@
+"""Lists: newest first, in pages, with a cursor that says nothing but where the last page ended."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final, TypeVar
+
+from fastapi import Depends, Query
+
+from app.contracts.base import rfc3339
+from app.errors import FieldError, InvalidError
+
+DEFAULT_LIMIT: Final = 50
+LARGEST_LIMIT: Final = 200
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The last object of a page: the next page holds what is older."""
+
+    created_at: datetime
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What was asked for; ask a repository for `fetch` rows older than `after`."""
+
+    limit: int
+    after: After | None
+
+    @property
+    def fetch(self) -> int:
+        """One more than the page holds: that row tells whether there is another page."""
+        return self.limit + 1
+
+
+async def get_page(
+    limit: Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="Objects of a page.")] = DEFAULT_LIMIT,
+    cursor: Annotated[
+        str | None, Query(max_length=500, description="`next_cursor` of the page before; opaque.")
+    ] = None,
+) -> Page:
+    """The page asked for in the query."""
+    return Page(limit=limit, after=None if cursor is None else _decoded(cursor))
+
+
+PageDep = Annotated[Page, Depends(get_page)]
+
+
+def page(
+    rows: Sequence[Row], *, asked: Page, item: Callable[[Row], Any], place: Callable[[Row], After]
+) -> dict[str, Any]:
+    """`{"items", "next_cursor"}` of up to `asked.fetch` rows, newest first.
+
+    Parameters
+    ----------
+    rows
+        What the repository found, newest first, at most `asked.fetch`.
+    asked
+        The page that was asked for.
+    item
+        From a row to what is shown of it.
+    place
+        From a row to its place in the order.
+    """
+    shown = rows[: asked.limit]
+    more = len(rows) > asked.limit
+    return {"items": [item(row) for row in shown], "next_cursor": _encoded(place(shown[-1])) if more else None}
+
+
+def _encoded(after: After) -> str:
+    text = json.dumps([rfc3339(after.created_at), after.id])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decoded(cursor: str) -> After:
+    try:
+        at, last = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        after = After(created_at=datetime.fromisoformat(at), id=last)
+        if not isinstance(last, str) or "\x00" in last or after.created_at.tzinfo is None:
+            raise ValueError
+    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        detail = "not a cursor of this list: take `next_cursor` as it was given, or leave it out to begin anew"
+        raise InvalidError(f"cursor: {detail}", errors=[FieldError(pointer="?cursor", detail=detail)]) from error
+    return after

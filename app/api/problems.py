@@ -1,0 +1,117 @@
+"""Every error as RFC 9457 problem+json: never HTML, a traceback, or a value somebody sent."""
+
+import json
+import math
+import traceback
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import iter_route_contexts
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from app.api.invalid import field_errors
+from app.errors import (
+    BadRequestError,
+    ForbiddenError,
+    InvalidError,
+    MethodNotAllowedError,
+    NotAcceptableError,
+    NotFoundError,
+    SureboxError,
+    TooLargeError,
+    UnauthorizedError,
+    UnsupportedMediaTypeError,
+)
+
+MEDIA_TYPE: Final = "application/problem+json"
+_BY_STATUS: Final[Mapping[int, type[SureboxError]]] = {
+    kind.status: kind
+    for kind in (
+        BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, MethodNotAllowedError, NotAcceptableError,
+        TooLargeError, UnsupportedMediaTypeError, InvalidError,
+    )
+}  # fmt: skip
+
+log = structlog.get_logger(__name__)
+
+
+def problem_response(
+    error: SureboxError, *, instance: str | None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An error of ours as a response."""
+    body = json.dumps(error.problem(instance), ensure_ascii=False, separators=(",", ":")).encode()
+    sent = dict(headers or {})
+    if error.retry_after is not None:
+        sent["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    if isinstance(error, UnauthorizedError):
+        sent["WWW-Authenticate"] = 'Bearer realm="surebox"'
+    return Response(body, status_code=error.status, media_type=MEDIA_TYPE, headers=sent)
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Log what nobody foresaw: its type and where it arose, never its message, which may quote data."""
+    frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    causes = [type(cause).__name__ for cause in (error.__cause__, error.__context__) if cause is not None]
+    log.error("request.crashed", error=type(error).__name__, causes=causes, stack=frames)
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers."""
+    app.add_exception_handler(SureboxError, _ours)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _of_starlette)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    if not isinstance(error, SureboxError):  # pragma: no cover - registered for nothing else
+        raise error
+    if error.status >= 500 and type(error).status == SureboxError.status:
+        log_unexpected(error)
+    return problem_response(error, instance=request.url.path)
+
+
+async def _not_valid(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):  # pragma: no cover - registered for nothing else
+        raise error
+    return problem_response(_translated(error), instance=request.url.path)
+
+
+def _translated(error: RequestValidationError) -> SureboxError:
+    found = error.errors()
+    malformed = next((e for e in found if e["type"] == "json_invalid"), None)
+    if malformed is not None:
+        return BadRequestError(f"the body is not JSON: it ends or breaks at character {malformed['loc'][-1]}")
+    if isinstance(error.body, bytes) and any(e["loc"][0] == "body" for e in found):
+        return UnsupportedMediaTypeError("send the body as JSON with `Content-Type: application/json`")
+    errors = field_errors(found, body=error.body)
+    return InvalidError("; ".join(f"{e.pointer or 'body'}: {e.detail}" for e in errors[:5]), errors=errors)
+
+
+async def _of_starlette(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):  # pragma: no cover - registered for nothing else
+        raise error
+    headers = dict(error.headers or {})
+    ours: SureboxError
+    if error.status_code == MethodNotAllowedError.status:
+        allowed = sorted(_allowed(request))
+        headers["Allow"] = ", ".join(allowed)
+        ours = MethodNotAllowedError(f"{request.method} is not allowed here; allowed: {', '.join(allowed)}")
+    elif error.status_code == NotFoundError.status:
+        ours = NotFoundError("there is nothing at this path; /docs lists what there is")
+    else:
+        ours = _BY_STATUS.get(error.status_code, SureboxError if error.status_code >= 500 else BadRequestError)()
+    return problem_response(ours, instance=request.url.path, headers=headers)
+
+
+def _allowed(request: Request) -> set[str]:
+    methods: set[str] = set()
+    for context in iter_route_contexts(request.app.routes):
+        path: Any = context.path
+        if path and context.methods and compile_path(path)[0].match(request.url.path):
+            methods |= context.methods
+    return methods

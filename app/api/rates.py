@@ -1,0 +1,64 @@
+"""Requests per owner and minute.
+
+Counted in the broker's server, so that all API processes share one count; while it cannot be reached each process counts
+for itself, and asks again some seconds later. A request never fails because the counter does.
+"""
+
+import time
+from typing import Final
+
+import structlog
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.strategies import SlidingWindowCounterRateLimiter
+from limits.errors import StorageError
+
+from app.errors import TooManyRequestsError
+from app.settings import Settings
+
+RETRY_SHARED_SECONDS: Final = 5.0
+_SOCKET_SECONDS: Final = 0.25
+
+log = structlog.get_logger(__name__)
+
+
+class Rates:
+    """One sliding window per owner."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._rate = RateLimitItemPerMinute(settings.requests_per_minute, namespace="surebox")
+        self._local = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._shared = SlidingWindowCounterRateLimiter(
+            RedisStorage(
+                f"async+{settings.redis_url}",
+                implementation="redispy",
+                wrap_exceptions=True,
+                socket_timeout=_SOCKET_SECONDS,
+                socket_connect_timeout=_SOCKET_SECONDS,
+            )
+        )
+        self._shared_from = 0.0
+
+    async def spend(self, owner: str) -> None:
+        """Count one request.
+
+        Raises
+        ------
+        TooManyRequestsError
+            When the owner's minute is used up; says when to come again.
+        """
+        if time.monotonic() >= self._shared_from:
+            try:
+                return await self._spend(self._shared, owner)
+            except StorageError as error:
+                self._shared_from = time.monotonic() + RETRY_SHARED_SECONDS
+                log.warning("rates.local", error=type(error.storage_error).__name__)
+        return await self._spend(self._local, owner)
+
+    async def _spend(self, limiter: SlidingWindowCounterRateLimiter, owner: str) -> None:
+        if await limiter.hit(self._rate, owner):
+            return
+        window = await limiter.get_window_stats(self._rate, owner)
+        wait = max(1.0, window.reset_time - time.time())
+        detail = f"{self._rate.amount} requests a minute are allowed for this owner; try again in {wait:.0f} s"
+        raise TooManyRequestsError(detail, retry_after=wait)

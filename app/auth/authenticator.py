@@ -1,0 +1,96 @@
+"""From an Authorization header to a Principal, with a short cache: most requests touch neither database nor thread."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Final, Generic, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from app.auth.keys import PREFIX, digest_of
+from app.auth.principal import Principal
+from app.db.repositories import api_keys
+from app.db.session import Database
+from app.errors import UnauthorizedError
+
+TTL_SECONDS: Final = 5.0
+_LONGEST_KEY: Final = 200
+_LOOKUPS: Final = 4
+V = TypeVar("V")
+
+
+class TtlCache(Generic[V]):
+    """At most `size` values, each for `ttl` seconds; the oldest goes first. Safe to use from several threads."""
+
+    def __init__(self, *, size: int, ttl: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._size = size
+        self._ttl = ttl
+        self._monotonic = monotonic
+        self._values: OrderedDict[bytes, tuple[float, V]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: bytes) -> V | None:
+        """The value, if it is fresh."""
+        found = self._values.get(key)
+        return found[1] if found is not None and found[0] > self._monotonic() else None
+
+    def put(self, key: bytes, value: V) -> None:
+        """Keep a value."""
+        with self._lock:
+            self._values.pop(key, None)
+            while len(self._values) >= self._size:
+                self._values.popitem(last=False)
+            self._values[key] = (self._monotonic() + self._ttl, value)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Authenticator:
+    """Finds the holder of a key; known and unknown keys are remembered apart, so that guesses evict nobody."""
+
+    def __init__(self, *, database: Database, secret: bytes, size: int = 10_000) -> None:
+        self._database = database
+        self._secret = secret
+        self._known: TtlCache[Principal] = TtlCache(size=size, ttl=TTL_SECONDS)
+        self._unknown: TtlCache[bool] = TtlCache(size=size, ttl=TTL_SECONDS)
+        self._limiter = anyio.CapacityLimiter(_LOOKUPS)  # its own threads: long uploads must not delay a lookup
+
+    async def principal(self, authorization: str | None) -> Principal:
+        """The holder of the key in an Authorization header.
+
+        Raises
+        ------
+        UnauthorizedError
+            No header, another scheme, or a key that is unknown or revoked.
+        UnavailableError
+            The key is not cached and the database cannot be reached.
+        """
+        digest = digest_of(_bearer(authorization), secret=self._secret)
+        known = self._known.get(digest)
+        if known is not None:
+            return known
+        if self._unknown.get(digest) is None:
+            found = await anyio.to_thread.run_sync(self._look_up, digest, limiter=self._limiter)
+            if found is not None:
+                self._known.put(digest, found)
+                return found
+            self._unknown.put(digest, True)
+        raise UnauthorizedError("the API key is unknown or revoked")
+
+    def _look_up(self, digest: bytes) -> Principal | None:
+        with self._database.read() as connection:
+            holder = api_keys.by_digest(connection, digest=digest)
+        return None if holder is None else Principal(owner=holder.owner, key_id=holder.id, scopes=holder.scopes)
+
+
+def _bearer(authorization: str | None) -> str:
+    if authorization is None:
+        raise UnauthorizedError("send your API key as `Authorization: Bearer <key>`")
+    scheme, _, key = authorization.partition(" ")
+    key = key.strip()
+    if scheme.lower() != "bearer" or not key.startswith(PREFIX) or len(key) > _LONGEST_KEY:
+        raise UnauthorizedError(f"send your API key as `Authorization: Bearer <key>`; keys begin with {PREFIX}")
+    return key

@@ -1,0 +1,113 @@
+"""Idempotency keys: one row per owner and key."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, and_, delete, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.models.idempotency import idempotency
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A key that somebody holds: in flight while `status` is None, else answered."""
+
+    fingerprint: str
+    status: int | None
+    headers: dict[str, str]
+    body: str
+    leased_until: datetime
+
+
+def take(
+    connection: Connection,
+    *,
+    owner: str,
+    key: str,
+    fingerprint: str,
+    token: str,
+    now: datetime,
+    lease: timedelta,
+    forgotten: timedelta,
+) -> bool:
+    """Take a key that is new, was left in flight beyond its lease, or is older than what is remembered."""
+    values = {
+        "fingerprint": fingerprint,
+        "token": token,
+        "leased_until": now + lease,
+        "status": None,
+        "headers": None,
+        "body": None,
+        "created_at": now,
+    }
+    statement = insert(idempotency).values(owner=owner, key=key, **values)
+    statement = statement.on_conflict_do_update(
+        index_elements=[idempotency.c.owner, idempotency.c.key],
+        set_=values,
+        where=or_(
+            and_(idempotency.c.status.is_(None), idempotency.c.leased_until <= now),
+            idempotency.c.created_at <= now - forgotten,
+        ),
+    )
+    return connection.execute(statement.returning(idempotency.c.token)).scalar_one_or_none() == token
+
+
+def held(connection: Connection, *, owner: str, key: str) -> Guarded | None:
+    """What is known of a key."""
+    statement = select(
+        idempotency.c.fingerprint,
+        idempotency.c.status,
+        idempotency.c.headers,
+        idempotency.c.body,
+        idempotency.c.leased_until,
+    ).where(idempotency.c.owner == owner, idempotency.c.key == key)
+    row = connection.execute(statement).one_or_none()
+    if row is None:
+        return None
+    return Guarded(
+        fingerprint=row.fingerprint,
+        status=row.status,
+        headers=row.headers or {},
+        body=row.body or "",
+        leased_until=row.leased_until,
+    )
+
+
+def complete(
+    connection: Connection, *, owner: str, key: str, token: str, status: int, headers: dict[str, str], body: str
+) -> bool:
+    """Remember the answer; False when the lease was lost to another request."""
+    statement = (
+        update(idempotency)
+        .where(idempotency.c.owner == owner, idempotency.c.key == key, idempotency.c.token == token)
+        .values(status=status, headers=headers, body=body)
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def extend(connection: Connection, *, owner: str, key: str, token: str, leased_until: datetime) -> bool:
+    """Hold a key in flight for longer; False when it was lost to another request."""
+    statement = (
+        update(idempotency)
+        .where(idempotency.c.owner == owner, idempotency.c.key == key, idempotency.c.token == token)
+        .values(leased_until=leased_until)
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def release(connection: Connection, *, owner: str, key: str, token: str) -> None:
+    """Give a key in flight back: the request failed and may be sent again."""
+    connection.execute(
+        delete(idempotency).where(
+            idempotency.c.owner == owner,
+            idempotency.c.key == key,
+            idempotency.c.token == token,
+            idempotency.c.status.is_(None),
+        )
+    )
+
+
+def forget(connection: Connection, *, older_than: datetime) -> int:
+    """Remove what is older than what is remembered; returns how many."""
+    return connection.execute(delete(idempotency).where(idempotency.c.created_at <= older_than)).rowcount
