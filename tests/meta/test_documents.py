@@ -1,0 +1,48 @@
+"""Generated documents are what the code says now; commands in the guides exist."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from app.settings import Settings
+from tests.meta.project import ROOT, tracked
+
+GUIDES = [path for path in tracked("*.md") if "shared" not in path.parts]
+
+
+def test_the_openapi_document_is_what_the_service_serves() -> None:
+    from app.main import create_app
+
+    served = create_app(Settings()).openapi()
+    assert json.loads((ROOT / "openapi" / "openapi.json").read_text()) == served, "make openapi"
+    assert served["openapi"].startswith("3.1")
+
+
+def test_every_setting_is_documented() -> None:
+    printed = subprocess.run([sys.executable, "docs/settings.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "settings.md").read_text() == printed.stdout, "make settings"
+    undescribed = [name for name, field in Settings.model_fields.items() if not field.description]
+    assert not undescribed
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_commands_in_a_guide_exist(guide) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", guide.read_text(), re.MULTILINE))
+    assert named <= targets
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_links_in_a_guide_lead_somewhere(guide) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", guide.read_text()):
+        if "://" not in target:
+            assert (guide.parent / target).exists(), target
+
+
+def test_the_readme_shows_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert re.search(r"^make demo", text, re.MULTILINE)
+    assert re.search(r"^make test", text, re.MULTILINE)

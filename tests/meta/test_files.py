@@ -1,0 +1,70 @@
+"""House rules that a file can break: length, name, place, and what must never be committed."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.meta.project import ROOT, tracked
+
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base_utils", "tools"}
+MACHINE = re.compile(
+    r"(?<![\w.$}])/(?:root|home|Users|work|mnt)/\w"  # a path of somebody's machine
+    r"|--(?:extra-)?index\b|--index-url|--find-links|@ file:"  # where somebody's packages came from
+)
+KERNEL = re.compile("jit|kernel")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+SOURCES = [path for path in tracked("*.py") if "versions" not in path.parts]
+PRODUCT = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "workers"}]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_a_module_is_short_and_named_for_what_it_does(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert len(lines) <= 300, "two jobs in one room: divide it"
+    assert path.stem not in FORBIDDEN_NAMES
+    if path.name == "__init__.py":
+        assert not lines, "an import must not run code nobody sees"
+
+
+def functions(path: Path) -> Iterator[Function]:
+    """Every function of a module but Numba kernels: one kernel is one equation block."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, Function) and not any(KERNEL.search(ast.unparse(each)) for each in node.decorator_list):
+            yield node
+
+
+def body_lines(function: Function) -> int:
+    """Lines of a function after its signature and docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=named)
+def test_a_function_fits_a_screen(path: Path) -> None:
+    lengths = {function.name: body_lines(function) for function in functions(path)}
+    assert not {name: lines for name, lines in lengths.items() if lines > 40}
+
+
+def test_nothing_committed_names_a_machine() -> None:
+    found = []
+    for path in tracked():
+        if path.suffix in {".parquet", ".png", ".gz"} or path == Path(__file__):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if MACHINE.search(line):
+                found.append(f"{named(path)}:{number}: {line.strip()[:100]}")
+    assert not found
+
+
+def test_the_machine_pattern_finds_what_it_is_for() -> None:
+    home = "/" + "root"
+    assert MACHINE.search(f"open({home}/data.csv)")
+    assert MACHINE.search("--index" + "-url https://example.org/simple")
+    assert not MACHINE.search("/v1/jobs and ../shared/data and $HOME/work/x")

@@ -1,0 +1,62 @@
+"""The locks say what pyproject.toml asks for, with a hash for each file and no address of any index."""
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.meta.project import LOCKS, ROOT
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+BASE = PYPROJECT["project"]["dependencies"]
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+GROUPS = PYPROJECT["dependency-groups"]
+ASKED = {
+    "api": BASE + EXTRAS["s3"],
+    "worker": BASE + EXTRAS["worker"] + EXTRAS["s3"],
+    "demo": BASE + EXTRAS["worker"] + EXTRAS["embedded"] + EXTRAS["s3"] + EXTRAS["demo"] + GROUPS["build"],
+    "dev": BASE + [each for extra in EXTRAS.values() for each in extra] + GROUPS["dev"] + GROUPS["build"],
+    "build": GROUPS["build"],
+}
+
+
+def pinned(lock: str) -> dict[str, Version]:
+    text = (ROOT / "requirements" / f"{lock}.txt").read_text()
+    return {
+        canonicalize_name(name): Version(version)
+        for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_holds_what_pyproject_asks_for(lock: str) -> None:
+    versions = pinned(lock)
+    for line in ASKED[lock]:
+        requirement = Requirement(line)
+        name = canonicalize_name(requirement.name)
+        assert name in versions, f"{line} is not locked: make lock"
+        assert requirement.specifier.contains(versions[name]), f"{line} against {versions[name]}: make lock"
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_has_hashes_and_no_address(lock: str) -> None:
+    text = (ROOT / "requirements" / f"{lock}.txt").read_text()
+    blocks = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
+    assert blocks
+    for block in blocks:
+        assert "--hash=sha256:" in block, block.splitlines()[0]
+    assert "://" not in text
+    assert "index" not in re.sub(r"#.*", "", text)
+
+
+@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != "dev"])
+def test_what_is_tested_is_what_is_shipped(lock: str) -> None:
+    everything = pinned("dev")
+    assert {name: everything.get(name) for name in pinned(lock)} == pinned(lock)
+
+
+def test_the_web_process_gets_no_numeric_stack() -> None:
+    assert not {"numpy", "scipy", "polars", "numba", "pyarrow", "pandas"} & set(pinned("api"))
