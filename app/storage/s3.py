@@ -1,0 +1,243 @@
+"""An S3 bucket as storage, by `obstore` (the extra `s3`).
+
+Bytes go up in parts with at most a few of them in memory; a writer that fails aborts its multipart upload. What a
+killed process leaves is not an object and invisible here: a lifecycle rule of the bucket
+(AbortIncompleteMultipartUpload) removes it. Credentials and region come from where AWS tools look for them.
+
+The client runs threads of its own, which do not survive a fork: open the storage in the process that uses it.
+"""
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.errors import StorageFullError, UnavailableError
+from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+#: Size of a part: S3 takes at most 10,000 parts, so an object may have up to 80 GB.
+_PART_BYTES = 8 << 20
+_PARTS_IN_FLIGHT = 2
+_QUEUED_CHUNKS = 4
+_LOOK_SECONDS = 0.2
+#: What S3 services answer when their disks are full.
+_FULL_CODES = ("XMinioStorageFull", "InsufficientStorage", "QuotaExceeded")
+
+
+class S3Storage:
+    """Objects of a bucket, below a prefix."""
+
+    def __init__(self, *, bucket: str, prefix: str = "", endpoint: str | None = None, allow_http: bool = False) -> None:
+        from obstore.store import S3Store
+
+        options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint}
+        self._store: S3Store = S3Store(
+            bucket,
+            prefix=prefix or None,
+            client_options={"allow_http": allow_http, "timeout": "60s", "connect_timeout": "5s"},
+            retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
+            **options,
+        )
+
+    @contextmanager
+    def writer(self, key: str) -> Iterator["_S3Writer"]:
+        """Write one object; see :class:`~app.storage.protocol.Storage`."""
+        writer = _S3Writer(self._store, checked_key(key))
+        try:
+            yield writer
+        except BaseException:
+            writer.abort()
+            raise
+        writer.finish()
+
+    def put_file(self, key: str, path: Path) -> None:
+        """Store a copy of the file."""
+        with path.open("rb", buffering=0) as file, self.writer(key) as writer:
+            while data := file.read(CHUNK_BYTES):
+                writer.write(data)
+
+    def chunks(self, key: str, *, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """Bytes of an object."""
+        checked_key(key)
+        if end is not None and end <= start:
+            return iter(())
+        return opened(self._read(key, start, end))
+
+    def fetch(self, key: str, path: Path) -> None:
+        """Download the object to `path`."""
+        try:
+            with path.open("wb") as file:
+                for data in self._read(checked_key(key), 0, None):
+                    file.write(data)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+    def delete(self, key: str) -> None:
+        """Remove the object."""
+        import obstore
+
+        with _translated():
+            try:
+                obstore.delete(self._store, checked_key(key))
+            except FileNotFoundError:
+                return
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Objects below a prefix."""
+        import obstore
+
+        with _translated():
+            for batch in obstore.list(self._store, checked_prefix(prefix)):
+                for meta in batch:
+                    yield StoredObject(meta["path"], meta["size"], meta["last_modified"])
+
+    def sweep(self, *, before: datetime) -> int:  # noqa: ARG002
+        """Nothing: unfinished uploads are the bucket's lifecycle rule's."""
+        return 0
+
+    def check(self) -> None:
+        """Ask for an object that need not exist."""
+        import obstore
+
+        with _translated():
+            try:
+                obstore.head(self._store, "check")
+            except FileNotFoundError as error:
+                # A bucket that does not exist answers HEAD like an absent key; listing tells them apart.
+                if not self._bucket_answers():
+                    raise UnavailableError("the storage bucket does not exist or refuses its credentials") from error
+
+    def _bucket_answers(self) -> bool:
+        import obstore
+
+        try:
+            obstore.list_with_delimiter(self._store, "check/")
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _read(self, key: str, start: int, end: int | None) -> Iterator[bytes]:
+        import obstore
+
+        with _translated():
+            if start == 0 and end is None:
+                answer = obstore.get(self._store, key)
+            elif end is None:
+                answer = obstore.get(self._store, key, options={"range": {"offset": start}})
+            else:
+                answer = obstore.get(self._store, key, options={"range": (start, end)})
+            for data in answer.stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(data)
+
+
+class _AbortedError(Exception):
+    """Raised inside the upload to make it abort."""
+
+
+class _S3Writer:
+    """Feeds an upload that runs in a thread of its own; a small object is one request without a thread."""
+
+    def __init__(self, store: "S3Store", key: str) -> None:
+        self._store, self._key = store, key
+        self._small: list[bytes] = []
+        self._small_bytes = 0
+        self._thread: threading.Thread | None = None
+        self._queue: queue.Queue[bytes | _AbortedError | None] = queue.Queue(maxsize=_QUEUED_CHUNKS)
+        self._error: BaseException | None = None
+
+    def write(self, data: bytes) -> None:
+        """Append `data`; waits while the parts before it are on their way."""
+        if not data:
+            return
+        if self._thread is not None:
+            self._send(data)
+            return
+        self._small.append(data)
+        self._small_bytes += len(data)
+        if self._small_bytes > _PART_BYTES:
+            self._start()
+
+    def finish(self) -> None:
+        """Complete the object."""
+        import obstore
+
+        if self._thread is None:
+            with _translated():
+                obstore.put(self._store, self._key, b"".join(self._small), use_multipart=False)
+            return
+        self._send(None)
+        self._join()
+        self._raise()
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        if self._thread is not None:
+            self._offer(_AbortedError())
+            self._join()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._upload, name="s3-upload", daemon=True)
+        self._thread.start()
+        for data in self._small:
+            self._send(data)
+        self._small.clear()
+
+    def _upload(self) -> None:
+        import obstore
+
+        try:
+            obstore.put(
+                self._store, self._key, self._parts(), use_multipart=True, chunk_size=_PART_BYTES,
+                max_concurrency=_PARTS_IN_FLIGHT,
+            )  # fmt: skip
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that writes
+            self._error = error
+
+    def _parts(self) -> Iterator[bytes]:
+        while (data := self._queue.get()) is not None:
+            if isinstance(data, _AbortedError):
+                raise data
+            yield data
+
+    def _send(self, data: bytes | None) -> None:
+        if not self._offer(data):
+            self._raise()
+
+    def _offer(self, data: bytes | _AbortedError | None) -> bool:
+        """Queue `data`; False when the upload has ended, which it does early only by failing."""
+        while self._thread is not None and self._thread.is_alive():
+            try:
+                self._queue.put(data, timeout=_LOOK_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def _join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            with _translated():
+                raise self._error
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Errors of the client as errors of ours; absent objects stay `FileNotFoundError`."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except BaseError as error:
+        if any(code in str(error) for code in _FULL_CODES):
+            raise StorageFullError("there is no room left in the storage; ask the operator for more room") from error
+        raise UnavailableError("the storage cannot be reached; try again in a moment", retry_after=5) from error

@@ -1,0 +1,37 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+from app.storage.factory import open_storage
+from app.storage.protocol import Storage
+from tests.s3 import S3Server
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    server = S3Server(tmp_path_factory.mktemp("s3") / "s3.log")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def local_storage(tmp_path: Path) -> Storage:
+    return open_storage(Settings(storage_url=f"file:{tmp_path}/store"))
+
+
+@pytest.fixture
+def s3_storage(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    url = f"s3://{s3_server.bucket}/{tmp_path.name}"
+    return open_storage(Settings(storage_url=url, s3_endpoint=s3_server.endpoint, s3_allow_http=True))
+
+
+@pytest.fixture(params=["local", "s3"])
+def storage(request: pytest.FixtureRequest) -> Storage:
+    found = request.getfixturevalue(f"{request.param}_storage")
+    assert not list(found.list("staging/"))
+    return found  # type: ignore[no-any-return]
