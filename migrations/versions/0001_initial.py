@@ -9,6 +9,22 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+# The table of app.contracts.jobs.TRANSITIONS; a test compares the two pair by pair. A finished row never changes.
+_TRANSITIONS = """
+CREATE FUNCTION job_transition() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.state = 'queued' AND NEW.state IN ('running', 'cancelled', 'failed')
+    OR OLD.state = 'running' AND NEW.state IN ('queued', 'succeeded', 'failed', 'cancelled') THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'job % must not change from % to %', OLD.id, OLD.state, NEW.state USING ERRCODE = 'check_violation';
+END $$
+"""
+_GUARD = """
+CREATE TRIGGER job_transition BEFORE UPDATE ON job FOR EACH ROW
+WHEN (OLD.state IS DISTINCT FROM NEW.state OR OLD.finished_at IS NOT NULL) EXECUTE FUNCTION job_transition()
+"""
+
 
 def upgrade() -> None:
     op.execute(sa.schema.CreateSequence(sa.Sequence('job_change')))
@@ -203,9 +219,13 @@ def upgrade() -> None:
     sa.Column('seen_at', sa.DateTime(timezone=True), server_default=sa.text('clock_timestamp()'), nullable=False),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_worker'))
     )
+    op.execute(_TRANSITIONS)
+    op.execute(_GUARD)
 
 
 def downgrade() -> None:
+    op.execute('DROP TRIGGER job_transition ON job')
+    op.execute('DROP FUNCTION job_transition')
     op.drop_table('worker')
     op.drop_table('release_file')
     op.drop_index('ix_release_owner_created_at', table_name='release')

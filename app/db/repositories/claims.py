@@ -1,0 +1,252 @@
+"""The worker's side of a job: claim it, beat, end it or give it back.
+
+`attempt` is the fence: every write of a worker carries the attempt it has claimed and meets only a running job. Zero
+rows mean that the job belongs to somebody else by now; the caller rolls back and stops.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+
+from app.contracts.jobs import JobState, Progress
+from app.db.models.dataset import dataset
+from app.db.models.job import job
+from app.db.models.job_attempt import job_attempt
+from app.db.models.job_checkpoint import job_checkpoint
+from app.db.models.job_progress import change, job_progress
+from app.db.models.job_result import job_result
+from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
+from app.db.repositories.jobs import record_event
+from app.db.repositories.notify import notify
+from app.errors import FencedError
+
+_CLAIMED = (
+    job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.queue, job.c.spec, job.c.seed, job.c.labels,
+    job.c.requested_by, job.c.dataset_id, job.c.attempt, job.c.created_at,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFacts:
+    """The row of a job's dataset, as far as it has been read."""
+
+    id: str
+    sha256: str
+    rows: int | None
+    columns: list[dict[str, Any]] | None
+    numeric: dict[str, Any] | None
+    data_key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to run one attempt of a job."""
+
+    id: str
+    owner: str
+    kind: str
+    method: str
+    queue: str
+    spec: dict[str, Any]
+    seed: int | None
+    labels: dict[str, str]
+    requested_by: str | None
+    dataset_id: str | None
+    attempt: int
+    created_at: datetime
+    dataset: DatasetFacts | None
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a heartbeat finds."""
+
+    cancel_requested: bool = False
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an attempt ends its job."""
+
+    state: JobState
+    outcome: str
+    result: Mapping[str, Any] | None = None
+    release_id: str | None = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The whole result, as bytes or as the key they are stored under."""
+
+    body: bytes | None
+    key: str | None
+    bytes: int
+    sha256: str
+
+
+_CLAIM = (
+    update(job)
+    .where(job.c.id == bindparam("job_id"), job.c.state == JobState.QUEUED, job.c.cancel_requested_at.is_(None))
+    .values(
+        state=JobState.RUNNING,
+        attempt=job.c.attempt + 1,
+        started_at=func.coalesce(job.c.started_at, func.clock_timestamp()),
+    )
+    .returning(*_CLAIMED)
+)
+_DATASET = select(
+    dataset.c.id, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric, dataset.c.data_key
+).where(dataset.c.id == bindparam("dataset_id"))
+
+
+def claim(connection: Connection, *, job_id: str, worker: str) -> Claim | None:
+    """Take the right to run a queued job; None when there is nothing to take (a second delivery, a cancelled job)."""
+    row = connection.execute(_CLAIM, {"job_id": job_id}).mappings().first()
+    if row is None:
+        return None
+    connection.execute(insert(job_attempt).values(job_id=job_id, attempt=row["attempt"], worker=worker))
+    connection.execute(
+        update(job_progress)
+        .where(job_progress.c.job_id == job_id)
+        .values(fraction=0.0, stage="starting", version=change.next_value(), beat_at=func.clock_timestamp())
+    )
+    record_event(connection, job_id=job_id, state=JobState.RUNNING, attempt=row["attempt"], reason="claimed")
+    notify(connection, job_id=job_id)
+    facts = None
+    if row["dataset_id"] is not None:
+        found = connection.execute(_DATASET, {"dataset_id": row["dataset_id"]}).mappings().one()
+        facts = DatasetFacts(**found)
+    return Claim(**row, dataset=facts)
+
+
+def _mine(job_id: str, attempt: int) -> ColumnElement[bool]:
+    return (job.c.id == job_id) & (job.c.state == JobState.RUNNING) & (job.c.attempt == attempt)
+
+
+def look(connection: Connection, *, job_id: str, attempt: int) -> Beat:
+    """See, without writing, whether this attempt still runs the job and whether it is to stop."""
+    row = connection.execute(select(job.c.cancel_requested_at).where(_mine(job_id, attempt))).first()
+    return Beat(fenced=True) if row is None else Beat(cancel_requested=row.cancel_requested_at is not None)
+
+
+def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progress | None) -> Beat:
+    """Say that the attempt is alive, and how far it has come when that has changed.
+
+    The share lock makes a reaper wait: progress is never written over that of another attempt.
+    """
+    statement = select(job.c.cancel_requested_at).where(_mine(job_id, attempt)).with_for_update(read=True)
+    row = connection.execute(statement).first()
+    if row is None:
+        return Beat(fenced=True)
+    values: dict[str, Any] = {"beat_at": func.clock_timestamp()}
+    if progress is not None:
+        values |= {"fraction": progress.fraction, "stage": progress.stage, "version": change.next_value()}
+        notify(connection, job_id=job_id)
+    connection.execute(update(job_progress).where(job_progress.c.job_id == job_id).values(**values))
+    return Beat(cancel_requested=row.cancel_requested_at is not None)
+
+
+def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetime:
+    """End the job, and say when; everything else of the ending is written after this in the same transaction.
+
+    A job whose cancellation was asked for does not succeed any more: nothing is published after a cancel.
+
+    Raises
+    ------
+    FencedError
+        When the attempt has lost the job, or may not succeed any more; `look` tells which.
+    """
+    mine = _mine(claimed.id, claimed.attempt)
+    if ending.state is JobState.SUCCEEDED:
+        mine &= job.c.cancel_requested_at.is_(None)
+    statement = (
+        update(job)
+        .where(mine)
+        .values(
+            state=ending.state,
+            finished_at=func.clock_timestamp(),
+            result=None if ending.result is None else dict(ending.result),
+            release_id=ending.release_id,
+            error=None if ending.error is None else dict(ending.error),
+        )
+        .returning(job.c.finished_at)
+    )
+    row = connection.execute(statement).first()
+    if row is None:
+        raise FencedError(f"attempt {claimed.attempt} of job {claimed.id} has lost it")
+    record_end(connection, job_id=claimed.id, attempt=claimed.attempt, ending=ending)
+    if claimed.kind == INGEST and claimed.dataset_id is not None and ending.state is not JobState.SUCCEEDED:
+        fail_ingest(connection, dataset_id=claimed.dataset_id, problem=ending.error or CANCELLED_INGEST)
+    finished_at: datetime = row.finished_at
+    return finished_at
+
+
+def record_end(connection: Connection, *, job_id: str, attempt: int, ending: Ending) -> None:
+    """What follows the job's own row when it ends: attempt, progress, event, no checkpoint any more, notification."""
+    end_attempt(connection, job_id=job_id, attempt=attempt, outcome=ending.outcome)
+    values: dict[str, Any] = {"version": change.next_value(), "stage": ending.state.value}
+    if ending.state is JobState.SUCCEEDED:
+        values["fraction"] = 1.0
+    connection.execute(update(job_progress).where(job_progress.c.job_id == job_id).values(**values))
+    connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == job_id))
+    record_event(connection, job_id=job_id, state=ending.state, attempt=attempt, reason=ending.outcome)
+    notify(connection, job_id=job_id)
+
+
+def end_attempt(connection: Connection, *, job_id: str, attempt: int, outcome: str) -> None:
+    """Note how an attempt ended."""
+    connection.execute(
+        update(job_attempt)
+        .where(job_attempt.c.job_id == job_id, job_attempt.c.attempt == attempt)
+        .values(ended_at=func.clock_timestamp(), outcome=outcome)
+    )
+
+
+def attempts(connection: Connection, *, job_id: str) -> list[dict[str, Any]]:
+    """All attempts of a job, in order."""
+    columns = (job_attempt.c.attempt, job_attempt.c.worker, job_attempt.c.started_at, job_attempt.c.ended_at)
+    statement = select(*columns, job_attempt.c.outcome).where(job_attempt.c.job_id == job_id)
+    return [dict(row) for row in connection.execute(statement.order_by(job_attempt.c.attempt)).mappings()]
+
+
+def insert_result(connection: Connection, *, job_id: str, result: StoredResult) -> None:
+    """The whole result of a job that succeeds."""
+    connection.execute(
+        insert(job_result).values(
+            job_id=job_id, body=result.body, key=result.key, bytes=result.bytes, sha256=result.sha256
+        )
+    )
+
+
+def give_back(connection: Connection, *, job_id: str, attempt: int) -> None:
+    """Queue the job again without spending an attempt: its worker is stopping.
+
+    Raises
+    ------
+    FencedError
+        When the attempt has lost the job.
+    """
+    statement = (
+        update(job)
+        .where(_mine(job_id, attempt))
+        .values(
+            state=JobState.QUEUED,
+            given_back=job.c.given_back + 1,
+            queued_at=func.clock_timestamp(),
+            enqueued_at=func.clock_timestamp(),
+        )
+        .returning(job.c.id)
+    )
+    if connection.execute(statement).first() is None:
+        raise FencedError(f"attempt {attempt} of job {job_id} has lost it")
+    end_attempt(connection, job_id=job_id, attempt=attempt, outcome="given back")
+    connection.execute(
+        update(job_progress).where(job_progress.c.job_id == job_id).values(stage="queued", version=change.next_value())
+    )
+    record_event(connection, job_id=job_id, state=JobState.QUEUED, attempt=attempt, reason="given back")
+    notify(connection, job_id=job_id)

@@ -1,0 +1,44 @@
+"""What housekeeping removes: rows whose time has passed, and objects that no row points to."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, func, select, union_all
+
+from app.db.models.dataset import dataset
+from app.db.models.idempotency import idempotency
+from app.db.models.job import job
+from app.db.models.job_checkpoint import job_checkpoint
+from app.db.models.job_result import job_result
+from app.db.models.release_file import release_file
+
+
+def forget_keys(connection: Connection, *, older_than: timedelta) -> int:
+    """Remove idempotency keys that are no longer remembered; how many."""
+    due = idempotency.c.created_at < func.clock_timestamp() - older_than
+    return connection.execute(delete(idempotency).where(due)).rowcount
+
+
+def remove_expired_jobs(connection: Connection) -> int:
+    """Remove finished unlisted jobs past their time, with all that hangs on them; how many."""
+    due = (job.c.expires_at < func.clock_timestamp(), job.c.finished_at.is_not(None), job.c.listed.is_(False))
+    return connection.execute(delete(job).where(*due, job.c.release_id.is_(None))).rowcount
+
+
+def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
+    """Those of the storage keys that some row points to."""
+    sources = (
+        release_file.c.key,
+        job_result.c.key,
+        job_checkpoint.c.key,
+        dataset.c.data_key,
+        dataset.c.staged_key,
+    )
+    statement = union_all(*(select(column).where(column.in_(keys)) for column in sources))
+    return set(connection.execute(statement).scalars())
+
+
+def instant_before(connection: Connection, *, age: timedelta) -> datetime:
+    """That long ago, by the database's clock."""
+    instant: datetime = connection.execute(select(func.clock_timestamp() - age)).scalar_one()
+    return instant

@@ -1,0 +1,131 @@
+"""What housekeeping asks of jobs: which ids the broker may have lost, which attempts are silent.
+
+Time is the database's: clocks of workers and of housekeeping never meet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, select, update
+
+from app.contracts.jobs import JobState
+from app.db.models.job import job
+from app.db.models.job_progress import change, job_progress
+from app.db.repositories.claims import Ending, end_attempt, record_end
+from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
+from app.db.repositories.jobs import record_event
+from app.db.repositories.notify import notify
+from app.errors import AttemptsExhaustedError
+
+#: Rows of one round, so that a round is a short transaction.
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A queued job whose id is to be sent."""
+
+    id: str
+    queue: str
+
+
+def count_queued(connection: Connection) -> dict[str, int]:
+    """Queued jobs by queue."""
+    statement = select(job.c.queue, func.count()).where(job.c.state == JobState.QUEUED).group_by(job.c.queue)
+    return {row[0]: row[1] for row in connection.execute(statement)}
+
+
+def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) -> list[Waiting]:
+    """Queued jobs whose id was last sent long ago (or never), marked as sent now, oldest first."""
+    due = (
+        select(job.c.id)
+        .where(job.c.state == JobState.QUEUED, job.c.queue == queue)
+        .where(func.coalesce(job.c.enqueued_at, job.c.queued_at) < func.clock_timestamp() - older_than)
+        .order_by(job.c.queued_at)
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
+    )
+    ids = list(connection.execute(due).scalars())
+    if ids:
+        connection.execute(update(job).where(job.c.id.in_(ids)).values(enqueued_at=func.clock_timestamp()))
+    return [Waiting(id=job_id, queue=queue) for job_id in ids]
+
+
+def mark_unsent(connection: Connection, *, job_ids: list[str]) -> None:
+    """The broker could not be reached: these ids are due at once."""
+    queued = job.c.state == JobState.QUEUED
+    never = func.to_timestamp(0)
+    connection.execute(update(job).where(job.c.id.in_(job_ids), queued).values(enqueued_at=never))
+
+
+def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) -> list[Waiting]:
+    """End the attempts whose heartbeat has stopped; the jobs that wait for another attempt, to be sent.
+
+    While the database was down nobody could beat, so silence is counted from its start at the earliest.
+    """
+    heard = func.greatest(job_progress.c.beat_at, func.pg_postmaster_start_time())
+    statement = (
+        _running()
+        .where(heard < func.clock_timestamp() - silent_for)
+        .limit(BATCH)
+        .with_for_update(of=job, skip_locked=True)
+    )
+    lost = [_lose(connection, row, max_attempts=max_attempts) for row in connection.execute(statement).all()]
+    return [waiting for waiting in lost if waiting is not None]
+
+
+def lose(connection: Connection, *, job_id: str, attempt: int, max_attempts: int) -> Waiting | None:
+    """End one attempt that cannot go on for a reason outside the job (the storage cannot be reached)."""
+    mine: ColumnElement[bool] = (job.c.id == job_id) & (job.c.attempt == attempt)
+    row = connection.execute(_running().where(mine).with_for_update(of=job)).first()
+    return None if row is None else _lose(connection, row, max_attempts=max_attempts)
+
+
+def _running() -> Any:
+    columns = (
+        job.c.id, job.c.queue, job.c.kind, job.c.dataset_id, job.c.attempt, job.c.given_back, job.c.cancel_requested_at
+    )  # fmt: skip
+    joined = select(*columns).join(job_progress, job_progress.c.job_id == job.c.id)
+    return joined.where(job.c.state == JobState.RUNNING)
+
+
+def _lose(connection: Connection, row: Row[Any], *, max_attempts: int) -> Waiting | None:
+    used = row.attempt - row.given_back
+    if row.cancel_requested_at is not None:
+        _end(connection, row, Ending(state=JobState.CANCELLED, outcome="lost"), problem=CANCELLED_INGEST)
+        return None
+    if used >= max_attempts:
+        problem = AttemptsExhaustedError(
+            f"the job lost its worker on each of {used} attempts; it may need more memory than a worker has"
+        ).problem()
+        _end(connection, row, Ending(state=JobState.FAILED, outcome="lost", error=problem), problem=problem)
+        return None
+    connection.execute(
+        update(job)
+        .where(job.c.id == row.id)
+        .values(state=JobState.QUEUED, queued_at=func.clock_timestamp(), enqueued_at=func.clock_timestamp())
+    )
+    end_attempt(connection, job_id=row.id, attempt=row.attempt, outcome="lost")
+    connection.execute(
+        update(job_progress).where(job_progress.c.job_id == row.id).values(stage="queued", version=change.next_value())
+    )
+    record_event(connection, job_id=row.id, state=JobState.QUEUED, attempt=row.attempt, reason="lost")
+    notify(connection, job_id=row.id)
+    return Waiting(id=row.id, queue=row.queue)
+
+
+def _end(connection: Connection, row: Row[Any], ending: Ending, *, problem: Mapping[str, Any]) -> None:
+    connection.execute(
+        update(job)
+        .where(job.c.id == row.id)
+        .values(
+            state=ending.state,
+            finished_at=func.clock_timestamp(),
+            error=None if ending.error is None else dict(ending.error),
+        )
+    )
+    record_end(connection, job_id=row.id, attempt=row.attempt, ending=ending)
+    if row.kind == INGEST and row.dataset_id is not None:
+        fail_ingest(connection, dataset_id=row.dataset_id, problem=problem)
