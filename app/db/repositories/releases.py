@@ -1,0 +1,188 @@
+"""Releases and their files. A deleted release keeps its row, without files, and is there for nobody."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, func, insert, select, tuple_, update
+
+from app.contracts.releases import Release, ReleaseColumn, ReleaseFormat
+from app.db.models.provenance import provenance
+from app.db.models.release import release
+from app.db.models.release_file import release_file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRelease:
+    """What is written of a release when its job succeeds."""
+
+    id: str
+    owner: str
+    job_id: str
+    dataset_id: str
+    method: str
+    rows: int
+    columns: Sequence[Mapping[str, str]]
+    flags: Sequence[str]
+    labels: Mapping[str, str]
+    statistics: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFile:
+    """One stored file of a release."""
+
+    format: str
+    key: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFilter:
+    """Which of an owner's releases a list holds; None and empty mean all."""
+
+    method: str | None = None
+    dataset_id: str | None = None
+    created_after: datetime | None = None
+    labels: Mapping[str, str] | None = None
+
+
+def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[ReleaseFile]) -> None:
+    """Write a release whose files are stored already; in the transaction that makes its job succeed."""
+    connection.execute(
+        insert(release).values(
+            id=new.id,
+            owner=new.owner,
+            job_id=new.job_id,
+            dataset_id=new.dataset_id,
+            method=new.method,
+            rows=new.rows,
+            columns=[dict(column) for column in new.columns],
+            flags=list(new.flags),
+            labels=dict(new.labels),
+            statistics=[dict(statistic) for statistic in new.statistics],
+        )
+    )
+    connection.execute(
+        insert(release_file),
+        [
+            {"release_id": new.id, "format": file.format, "key": file.key, "sha256": file.sha256, "bytes": file.bytes}
+            for file in files
+        ],
+    )
+
+
+def get(connection: Connection, *, owner: str, release_id: str) -> Release | None:
+    """The owner's release of this id."""
+    row = connection.execute(_select(owner).where(release.c.id == release_id)).first()
+    return None if row is None else _release(row)
+
+
+def list_releases(
+    connection: Connection, *, owner: str, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
+) -> list[Release]:
+    """The owner's releases, newest first, strictly before the (created_at, id) of a cursor."""
+    statement = _select(owner).order_by(release.c.created_at.desc(), release.c.id.desc()).limit(limit)
+    if only.method is not None:
+        statement = statement.where(release.c.method == only.method)
+    if only.dataset_id is not None:
+        statement = statement.where(release.c.dataset_id == only.dataset_id)
+    if only.created_after is not None:
+        statement = statement.where(release.c.created_at > only.created_after)
+    if only.labels:
+        statement = statement.where(release.c.labels.contains(dict(only.labels)))
+    if before is not None:
+        statement = statement.where(tuple_(release.c.created_at, release.c.id) < before)
+    return [_release(row) for row in connection.execute(statement)]
+
+
+def get_file(connection: Connection, *, owner: str, release_id: str, release_format: str) -> ReleaseFile | None:
+    """One file of the owner's release."""
+    statement = (
+        select(release_file.c.format, release_file.c.key, release_file.c.sha256, release_file.c.bytes)
+        .join(release, release.c.id == release_file.c.release_id)
+        .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+        .where(release_file.c.format == release_format)
+    )
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else ReleaseFile(**row)
+
+
+def get_statistics(connection: Connection, *, owner: str, release_id: str) -> list[dict[str, Any]] | None:
+    """The statistics stored with the owner's release."""
+    statement = select(release.c.statistics).where(_visible(owner), release.c.id == release_id)
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def get_public_provenance(connection: Connection, *, owner: str, release_id: str) -> dict[str, Any] | None:
+    """The public part of the provenance of the owner's release."""
+    statement = (
+        select(provenance.c.public)
+        .join(release, release.c.job_id == provenance.c.job_id)
+        .where(_visible(owner), release.c.id == release_id)
+    )
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def mark_deleted(connection: Connection, *, owner: str, release_id: str, now: datetime) -> bool:
+    """Make the owner's release invisible; False when there is none. Its files are still to be removed."""
+    statement = update(release).where(_visible(owner), release.c.id == release_id).values(deleted_at=now)
+    return connection.execute(statement).rowcount == 1
+
+
+def files_of_deleted(connection: Connection, *, limit: int, release_id: str | None = None) -> list[str]:
+    """Storage keys of deleted releases (or of one of them) that are still to be removed."""
+    statement = (
+        select(release_file.c.key)
+        .join(release, release.c.id == release_file.c.release_id)
+        .where(release.c.deleted_at.is_not(None))
+        .limit(limit)
+    )
+    if release_id is not None:
+        statement = statement.where(release.c.id == release_id)
+    return list(connection.execute(statement).scalars())
+
+
+def forget_files(connection: Connection, *, keys: Sequence[str]) -> None:
+    """The bytes under these keys are gone."""
+    connection.execute(delete(release_file).where(release_file.c.key.in_(keys)))
+
+
+def _visible(owner: str) -> Any:
+    return (release.c.owner == owner) & release.c.deleted_at.is_(None)
+
+
+def _select(owner: str) -> Select[Any]:
+    checksums = (
+        select(func.jsonb_object_agg(release_file.c.format, release_file.c.sha256))
+        .where(release_file.c.release_id == release.c.id)
+        .scalar_subquery()
+        .label("sha256")
+    )
+    return select(
+        release.c.id,
+        release.c.job_id,
+        release.c.method,
+        release.c.created_at,
+        release.c.rows,
+        release.c.columns,
+        release.c.flags,
+        release.c.labels,
+        checksums,
+    ).where(_visible(owner))
+
+
+def _release(row: Any) -> Release:
+    return Release(
+        id=row.id,
+        job_id=row.job_id,
+        method=row.method,
+        created_at=row.created_at,
+        rows=row.rows,
+        columns=tuple(ReleaseColumn.model_validate(column) for column in row.columns),
+        sha256={ReleaseFormat(name): checksum for name, checksum in sorted((row.sha256 or {}).items())},
+        flags=tuple(row.flags),
+        labels=row.labels,
+    )
