@@ -13,9 +13,16 @@ RUN_JOB = "surebox.run_job"
 log = structlog.get_logger(__name__)
 
 
+def broker_url(redis_url: str) -> str:
+    """Return the address as Celery spells it: a Unix socket is `unix://` for redis-py and `redis+socket://` for kombu."""
+    if not redis_url.startswith("unix://"):
+        return redis_url
+    return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=", 1)
+
+
 def make_celery(settings: Settings) -> Celery:
     """The Celery object that both sides share; nothing here depends on what the tasks do."""
-    celery = Celery("surebox", broker=settings.redis_url)
+    celery = Celery("surebox", broker=broker_url(settings.redis_url))
     celery.conf.update(
         task_ignore_result=True,
         task_acks_late=True,  # a killed worker's message comes back

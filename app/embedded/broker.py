@@ -48,8 +48,8 @@ class BrokerServer:
         return self.sockets / "valkey.sock"
 
     def url(self, database: int = 0) -> str:
-        """The address over the Unix socket, as kombu writes it (redis-py writes `unix://`)."""
-        return f"redis+socket://:{quote(self.password)}@{quote(str(self.socket_path))}?virtual_host={database}"
+        """The address over the Unix socket, as redis-py spells it; `app.queue.broker_url` translates for Celery."""
+        return f"unix://:{quote(self.password)}@{quote(str(self.socket_path))}?db={database}"
 
     def tcp_url(self, database: int = 0) -> str:
         """The address over loopback TCP."""

@@ -189,9 +189,9 @@ class PostgresServer:
         for parent in self.folder.resolve().parents:
             if not parent.stat().st_mode & 0o001:
                 raise CannotStartError(
-                    f"Postgres does not run as root, user namespaces are forbidden here, and user {identity.uid} cannot "
-                    f"reach {self.folder} because {parent} is closed to others. Choose a --data-dir outside of it, or "
-                    "start as an ordinary user."
+                    f"Postgres does not run as root, user namespaces are forbidden here, and user {identity.uid} "
+                    f"cannot reach {self.folder}, because {parent} is closed to others. "
+                    "Choose a --data-dir outside of it, or start as an ordinary user."
                 )
 
     def _own(self, path: Path) -> None:

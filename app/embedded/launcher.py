@@ -1,0 +1,271 @@
+"""`surebox serve` on one machine: two servers, the workers, housekeeping and the API as children of one process."""
+
+import http.client
+import os
+import signal
+import site
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_urlsafe
+from types import FrameType
+
+from app.embedded.broker import BrokerServer
+from app.embedded.child import tethered
+from app.embedded.folder import DataFolder
+from app.embedded.logs import trim
+from app.embedded.postgres import PostgresServer
+from app.embedded.supervisor import Command, Supervisor
+from app.errors import CannotStartError
+
+LOOK_SECONDS = 0.1
+TRIM_SECONDS = 60.0
+READY_SECONDS = 120.0
+PREPARE_SECONDS = 600.0
+#: Seconds between SIGTERM and SIGKILL.
+API_PATIENCE = 8.0
+WORKER_PATIENCE = 12.0
+#: Stages, stopped from the last to the first.
+DATABASE, BROKER, WORKERS, API = range(4)
+
+
+class StopAsked(Exception):  # noqa: N818
+    """Somebody asked us to stop."""
+
+
+class Launcher:
+    """Everything that runs on one data folder.
+
+    Parameters
+    ----------
+    folder
+        The data folder.
+    listener
+        The socket of the API, already bound: it outlives an API process that dies.
+    workers
+        Processes of the batch queue.
+    say
+        Told in one line what a person should know.
+    """
+
+    def __init__(
+        self, *, folder: DataFolder, listener: socket.socket, workers: int, say: Callable[[str], None]
+    ) -> None:
+        self.folder = folder
+        self.listener = listener
+        self.workers = workers
+        self.say = say
+        self.supervisor = Supervisor(say)
+        self._stop = False
+
+    def run(self) -> None:
+        """Start, keep running until SIGTERM or SIGINT, stop.
+
+        Raises
+        ------
+        CannotStartError
+            The folder is in use or not ours, something does not start, or a part died again and again.
+        """
+        self.folder.take()
+        try:
+            with self._signals():
+                try:
+                    self._start()
+                    self._watch()
+                except StopAsked:
+                    self.say("Stopping.")
+                finally:
+                    self.listener.close()
+                    self.supervisor.stop_all()
+        finally:
+            self.folder.leave()
+
+    def _start(self) -> None:
+        secrets = self.folder.secrets()
+        for path in (self.folder.scratch, self.folder.logs):
+            path.mkdir(mode=0o700, exist_ok=True)
+        sockets = self.folder.make_sockets()
+        postgres = PostgresServer(
+            folder=self.folder.postgres,
+            sockets=sockets,
+            password=secrets.postgres_password,
+            log=self.folder.logs / "postgres.log",
+        )
+        broker = BrokerServer(sockets=sockets, password=token_urlsafe(32), log=self.folder.logs / "valkey.log")
+        environment = {
+            "DATABASE_URL": postgres.url(),
+            "REDIS_URL": broker.url(),
+            "STORAGE_URL": self.folder.storage_url,
+            "SUREBOX_SERVER_SECRET": secrets.server_secret,
+            "SUREBOX_STAGING_DIR": str(self.folder.scratch),
+        }
+        self.folder.write_running(sockets=sockets, environment=environment)
+        self._add("Postgres", postgres, stage=DATABASE, death_signal=signal.SIGINT)
+        self._add("Valkey", broker, stage=BROKER)
+        inherited = child_environment(environment)
+        self._prepare(inherited, with_key=not secrets.admin_key_written)
+        self._start_processes(inherited)
+        self._wait_until_ready()
+        self._announce()
+
+    def _add(
+        self, name: str, part: PostgresServer | BrokerServer | Command, *, stage: int, **options: signal.Signals
+    ) -> None:
+        self._pause(0)
+        self.supervisor.add(name, part, stage=stage, **options)
+
+    def _prepare(self, environment: dict[str, str], *, with_key: bool) -> None:
+        """Make and migrate the database, and make the admin key on the first start, in a process that then ends."""
+        arguments = surebox("prepare", *(["--admin-key"] if with_key else []))
+        process = subprocess.Popen(
+            tethered(arguments, death_signal=signal.SIGKILL),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            out, err = self._finish(process)
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode != 0:
+            reason = (err.strip().splitlines() or ["no message"])[-1]
+            raise CannotStartError(f"The database could not be prepared: {reason}")
+        if with_key:
+            self.folder.write_admin_key(out.strip())
+
+    def _finish(self, process: subprocess.Popen[str]) -> tuple[str, str]:
+        deadline = time.monotonic() + PREPARE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                return process.communicate(timeout=LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._pause(0)
+        raise CannotStartError(f"The database was not prepared in {PREPARE_SECONDS:g} s.")
+
+    def _start_processes(self, environment: dict[str, str]) -> None:
+        def command(name: str, *arguments: str, patience: float, keep_fds: Sequence[int] = ()) -> Command:
+            log = self.folder.logs / f"{name}.log"
+            return Command(surebox(*arguments), environment=environment, log=log, patience=patience, keep_fds=keep_fds)
+
+        fd = self.listener.fileno()
+        interactive = ("worker", "--queue", "interactive", "--concurrency", "1")
+        batch = ("worker", "--queue", "batch", "--concurrency", str(self.workers))
+        parts = [
+            ("The API", command("api", "serve", "--listen-fd", str(fd), patience=API_PATIENCE, keep_fds=[fd]), API),
+            ("The interactive worker", command("worker-interactive", *interactive, patience=WORKER_PATIENCE), WORKERS),
+            ("The batch worker", command("worker-batch", *batch, patience=WORKER_PATIENCE), WORKERS),
+            ("Housekeeping", command("housekeeping", "housekeeping", patience=API_PATIENCE), WORKERS),
+        ]
+        for name, part, stage in parts:
+            self._add(name, part, stage=stage)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        while not is_ready(self.listener):
+            self.supervisor.look()
+            if time.monotonic() > deadline:
+                raise CannotStartError(f"The service was not ready in {READY_SECONDS:g} s; see {self.folder.logs}.")
+            self._pause(LOOK_SECONDS)
+
+    def _announce(self) -> None:
+        self.say(f"Surebox is ready at {address(self.listener)}")
+        if self.folder.admin_key.exists():
+            self.say(f"Admin key: {self.folder.admin_key}")
+        self.say(f"Logs: {self.folder.logs}")
+        self.say("Stop with Ctrl-C.")
+
+    def _watch(self) -> None:
+        trim_at = time.monotonic()
+        while True:
+            self.supervisor.look()
+            if time.monotonic() >= trim_at:
+                trim(self.folder.logs)
+                trim_at = time.monotonic() + TRIM_SECONDS
+            self._pause(LOOK_SECONDS)
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep, unless somebody asked us to stop."""
+        if not self._stop and seconds > 0:
+            time.sleep(seconds)
+        if self._stop:
+            raise StopAsked
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Note SIGTERM, SIGINT and SIGHUP instead of dying of them: children are stopped in order."""
+
+        def note(_number: int, _frame: FrameType | None) -> None:
+            self._stop = True
+
+        numbers = [signal.SIGTERM, signal.SIGINT]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
+            numbers.append(signal.SIGHUP)
+        before = {number: signal.signal(number, note) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Bind the socket of the API.
+
+    Raises
+    ------
+    CannotStartError
+        The port is in use or the host is not one of this machine.
+    """
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.create_server(place[:2], family=family, backlog=1024)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CannotStartError(
+            f"Cannot listen at {host} port {port}: {reason}. Choose another --port (0: any free one) or --host."
+        ) from error
+    listener.set_inheritable(False)
+    return listener
+
+
+def address(listener: socket.socket) -> str:
+    """Return the URL of a bound socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_ready(listener: socket.socket) -> bool:
+    """Ask the API whether everything it needs is there."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    connection = http.client.HTTPConnection(host, port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def surebox(*arguments: str) -> list[str]:
+    """Return the command line of our own command, whatever `app` folder the current folder may hold."""
+    return [sys.executable, "-P", "-m", "app.cli", *arguments]
+
+
+def child_environment(ours: dict[str, str]) -> dict[str, str]:
+    """Return what a child of ours sees: the caller's settings, and the addresses of our servers instead of none."""
+    inherited = dict(os.environ)
+    root = str(Path(__file__).parents[2])
+    if root not in (*site.getsitepackages(), site.getusersitepackages()):
+        # Run from a source tree: `-P` keeps the current folder off the import path.
+        inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [root, inherited.get("PYTHONPATH")]))
+    return {**inherited, **ours}

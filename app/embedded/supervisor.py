@@ -1,0 +1,236 @@
+"""Keeps the parts of the service running: starts them again with growing pauses, gives up when that does not help."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
+from typing import Protocol
+
+from app.embedded.child import signal_group, spawn, stop
+from app.errors import CannotStartError
+
+#: A part that has run for so long is sound: its earlier deaths are forgotten.
+SOUND_SECONDS = 60.0
+#: Deaths in a row after which it is hopeless.
+MAX_DEATHS = 5
+FIRST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 8.0
+
+
+class Part(Protocol):
+    """A server or a process of the service."""
+
+    process: subprocess.Popen[bytes] | None
+    log: Path
+
+    def start(self) -> None:
+        """Start it, and wait until it can be used where others need it."""
+
+    def stop(self) -> None:
+        """Stop it and everything it started."""
+
+
+class Command:
+    """A process of our own code, with all its children.
+
+    Parameters
+    ----------
+    arguments
+        Program and arguments.
+    environment
+        The whole environment.
+    log
+        File of its output.
+    patience
+        Seconds between SIGTERM and SIGKILL.
+    keep_fds
+        Descriptors it inherits.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        log: Path,
+        patience: float,
+        keep_fds: Sequence[int] = (),
+    ) -> None:
+        self.arguments = list(arguments)
+        self.environment = environment
+        self.log = log
+        self.patience = patience
+        self.keep_fds = keep_fds
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; what an earlier one left behind is killed first."""
+        if self.process is not None:
+            signal_group(self.process, SIGKILL)
+        self.process = spawn(
+            self.arguments, log=self.log, environment=self.environment, death_signal=SIGKILL, keep_fds=self.keep_fds
+        )
+
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM and return."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(SIGTERM)
+
+    def stop(self) -> None:
+        """Send SIGTERM, and after the patience SIGKILL to its whole group."""
+        if self.process is not None:
+            stop(self.process, steps=[(SIGTERM, self.patience)])
+
+
+class Undertaker:
+    """The process that ends our children when we were killed; see `app.embedded.undertaker`."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int, Signals] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def add(self, process: subprocess.Popen[bytes], number: Signals) -> None:
+        """Have the group of a child signalled when we die."""
+        self._groups[process.pid] = number
+        if self._process is None or not self._tell(f"+ {process.pid} {int(number)}"):
+            self.ensure()
+
+    def remove(self, process: subprocess.Popen[bytes]) -> None:
+        """Forget a child that has ended."""
+        if self._groups.pop(process.pid, None) is not None:
+            self._tell(f"- {process.pid}")
+
+    def ensure(self) -> None:
+        """Start it where it does not run, with the list as it is."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("undertaker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        for group, number in self._groups.items():
+            self._tell(f"+ {group} {int(number)}")
+
+    def dismiss(self) -> None:
+        """End it; the children have been stopped."""
+        if self._process is not None and self._process.stdin is not None:
+            for group in list(self._groups):
+                self._tell(f"- {group}")
+            self._process.stdin.close()
+            self._process.wait(5)
+            self._process = None
+
+    def _tell(self, line: str) -> bool:
+        if self._process is None or self._process.stdin is None:
+            return False
+        try:
+            self._process.stdin.write(line.encode("ascii") + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class Watched:
+    """A part with its record."""
+
+    name: str
+    part: Part
+    stage: int
+    death_signal: Signals
+    deaths: int = 0
+    started: float = 0.0
+    start_at: float | None = None
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Starts parts and keeps them running.
+
+    Parameters
+    ----------
+    say
+        Told in one line what happened.
+    """
+
+    say: Callable[[str], None]
+    undertaker: Undertaker = field(default_factory=Undertaker)
+    watched: list[Watched] = field(default_factory=list)
+
+    def add(self, name: str, part: Part, *, stage: int, death_signal: Signals = SIGKILL) -> None:
+        """Start a part and watch it from now on; higher stages are stopped earlier.
+
+        `death_signal` is what it gets when this process is killed.
+        """
+        entry = Watched(name, part, stage, death_signal)
+        self.watched.append(entry)
+        self._start(entry)
+
+    def look(self, now: float | None = None) -> None:
+        """Look after every part once; call it a few times a second.
+
+        Raises
+        ------
+        CannotStartError
+            A part died again and again.
+        """
+        now = time.monotonic() if now is None else now
+        self.undertaker.ensure()
+        for entry in self.watched:
+            if entry.start_at is not None:
+                if now >= entry.start_at:
+                    self._start_again(entry)
+            elif entry.part.process is not None and entry.part.process.poll() is not None:
+                self._mourn(entry, entry.part.process, now)
+
+    def _start(self, entry: Watched) -> None:
+        entry.start_at = None
+        entry.started = time.monotonic()
+        try:
+            entry.part.start()
+        finally:
+            if entry.part.process is not None and entry.part.process.poll() is None:
+                self.undertaker.add(entry.part.process, entry.death_signal)
+
+    def _start_again(self, entry: Watched) -> None:
+        try:
+            self._start(entry)
+        except CannotStartError as error:
+            # The next look finds it dead and counts.
+            self.say(f"{entry.name} did not start again: {error.detail}")
+
+    def _mourn(self, entry: Watched, process: subprocess.Popen[bytes], now: float) -> None:
+        self.undertaker.remove(process)
+        signal_group(process, SIGKILL)
+        entry.deaths = 1 if now - entry.started > SOUND_SECONDS else entry.deaths + 1
+        if entry.deaths > MAX_DEATHS:
+            raise CannotStartError(f"{entry.name} ended {entry.deaths} times in a row; see {entry.part.log}.")
+        pause = min(FIRST_PAUSE_SECONDS * 2 ** (entry.deaths - 1), LONGEST_PAUSE_SECONDS)
+        entry.start_at = now + pause
+        self.say(f"{entry.name} ended ({ending(process.returncode)}); it starts again in {pause:g} s.")
+
+    def stop_all(self) -> None:
+        """Stop stage after stage, the last one first; the processes of a stage end at the same time."""
+        for stage in sorted({entry.stage for entry in self.watched}, reverse=True):
+            entries = [entry for entry in self.watched if entry.stage == stage]
+            for entry in entries:
+                if isinstance(entry.part, Command):
+                    entry.part.ask_to_stop()
+            for entry in entries:
+                entry.part.stop()
+                if entry.part.process is not None:
+                    self.undertaker.remove(entry.part.process)
+        self.watched.clear()
+        self.undertaker.dismiss()
+
+
+def ending(code: int) -> str:
+    """Say how a process ended."""
+    return f"signal {Signals(-code).name}" if code < 0 else f"exit code {code}"

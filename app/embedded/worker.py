@@ -1,0 +1,81 @@
+"""How a worker process is started: its threads, its priority, its cache of compiled kernels; then it is Celery's."""
+
+import os
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from app.errors import CannotStartError
+from app.settings import Settings
+
+#: Jobs may take long and must not slow down what somebody waits for.
+BATCH_NICENESS = 10
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+#: Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
+START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use: those it is bound to, or fewer where a container has a quota."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = QUOTA.read_text(encoding="ascii").split()
+        return max(1, min(bound, int(quota) // int(period)))
+    return bound
+
+
+def thread_settings(*, concurrency: int, cores: int) -> dict[str, str]:
+    """Return the environment that keeps `concurrency` processes from fighting over the cores.
+
+    BLAS gets one thread each: our own kernels and frames are what runs in parallel.
+    """
+    threads = str(max(1, cores // concurrency))
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
+    return {**one, "NUMBA_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads}
+
+
+def kernel_cache(settings: Settings) -> Path:
+    """Return the folder of compiled kernels: ours alone, since what lies there is run.
+
+    Raises
+    ------
+    CannotStartError
+        The folder belongs to somebody else or can be written by others.
+    """
+    parent = settings.staging_dir or Path(tempfile.gettempdir()) / f"surebox-{os.geteuid()}"
+    folder = parent / "kernels"
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.stat()
+    except OSError as error:
+        raise CannotStartError(f"{folder} cannot be made: {error.strerror}. Set SUREBOX_STAGING_DIR.") from error
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+        raise CannotStartError(f"{folder} can be written by others, and code in it is run. Set SUREBOX_STAGING_DIR.")
+    return folder
+
+
+def celery_arguments(*, queue: str, concurrency: int, log_level: str) -> list[str]:
+    """Return the arguments of the Celery worker."""
+    return [
+        *("worker", "--queues", queue, "--hostname", f"{queue}-{os.getpid()}@%h", "--pool", "prefork"),
+        *("--concurrency", str(concurrency), "--prefetch-multiplier", "1", "--loglevel", log_level.upper()),
+        *("--without-gossip", "--without-mingle"),
+    ]
+
+
+def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoReturn:
+    """Replace this process by the Celery worker of a queue."""
+    environment = {
+        **os.environ,
+        **thread_settings(concurrency=concurrency, cores=usable_cores()),
+        "NUMBA_CACHE_DIR": str(kernel_cache(settings)),
+        "REMAP_SIGTERM": "SIGQUIT",  # a worker that is told to stop gives its task back instead of finishing it
+    }
+    if queue == "batch":
+        os.nice(BATCH_NICENESS)
+    arguments = celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level)
+    os.execve(sys.executable, [sys.executable, "-P", "-c", START, *arguments], environment)  # noqa: S606
