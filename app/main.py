@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 import anyio.to_thread
 from fastapi import FastAPI
@@ -18,10 +18,12 @@ from app.api.middleware.observe import Observe, Templates
 from app.api.rates import Rates
 from app.auth.authenticator import Authenticator
 from app.auth.keys import check_secret
+from app.db.notifications import Notifications
 from app.db.session import Database
 from app.observability.metrics import Metrics
 from app.queue import JobQueue
 from app.settings import Settings, get_settings
+from app.storage.factory import open_storage
 
 _ROUTERS: Final = ("datasets", "anonymizations", "audits", "jobs", "releases")
 
@@ -60,11 +62,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 async def _resources(settings: Settings, secret: bytes) -> AsyncIterator[Resources]:
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     try:
-        async with _notifications(settings) as notifications:
+        async with Notifications(database, max_waiters=settings.max_waiters) as notifications:
             yield Resources(
                 settings=settings,
                 database=database,
-                storage=_storage(settings),
+                storage=open_storage(settings),
                 queue=JobQueue(settings),
                 notifications=notifications,
                 limiter=Rates(settings),
@@ -73,17 +75,3 @@ async def _resources(settings: Settings, secret: bytes) -> AsyncIterator[Resourc
             )
     finally:
         database.close()
-
-
-def _storage(settings: Settings) -> Any:
-    return import_module("app.storage.factory").open_storage(settings) if find_spec("app.storage.factory") else None
-
-
-@asynccontextmanager
-async def _notifications(settings: Settings) -> AsyncIterator[Any]:
-    """Notifications(database_url) is expected to be an async context manager: it listens while it is entered."""
-    if find_spec("app.db.notifications"):
-        async with import_module("app.db.notifications").Notifications(settings.database_url) as notifications:
-            yield notifications
-    else:
-        yield None

@@ -3,21 +3,19 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
 from app.api.rates import Rates
 from app.auth.authenticator import Authenticator
 from app.auth.principal import Principal, Scope
+from app.db.notifications import Notifications
 from app.db.session import Database
 from app.errors import ForbiddenError, UnauthorizedError
 from app.queue import JobQueue
 from app.settings import Settings
-
-if TYPE_CHECKING:
-    from app.db.notifications import Notifications
-    from app.storage.protocol import Storage
+from app.storage.protocol import Storage
 
 #: Where the authentication middleware leaves a Principal, or the error that tells why there is none.
 PRINCIPAL: Final = "surebox.principal"
@@ -29,9 +27,9 @@ class Resources:
 
     settings: Settings
     database: Database
-    storage: "Storage"
+    storage: Storage
     queue: JobQueue
-    notifications: "Notifications"
+    notifications: Notifications
     limiter: Rates
     authenticator: Authenticator
     clock: Callable[[], datetime]

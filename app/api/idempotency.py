@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 from fastapi import Header, Response
 
 from app.db.repositories import idempotency as rows
-from app.db.session import Database, UnitOfWork
+from app.db.session import Connection, Database
 from app.errors import IdempotencyMismatchError, RequestInFlightError, UnavailableError
 from app.settings import Settings
 
@@ -108,8 +108,8 @@ def complete(unit: UnitOfWork, reservation: Reservation, *, status: int, headers
 
     Parameters
     ----------
-    unit
-        The transaction that creates the object.
+    connection
+        Of the transaction that creates the object.
     reservation
         What `reserve` gave.
     status, headers
@@ -124,7 +124,7 @@ def complete(unit: UnitOfWork, reservation: Reservation, *, status: int, headers
     """
     text = body.decode() if isinstance(body, bytes) else body if isinstance(body, str) else json.dumps(body)
     kept = rows.complete(
-        unit.connection,
+        connection,
         owner=reservation.owner,
         key=reservation.key,
         token=reservation.token,

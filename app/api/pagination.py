@@ -82,10 +82,10 @@ def _encoded(after: After) -> str:
 def _decoded(cursor: str) -> After:
     try:
         at, last = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        after = After(created_at=datetime.fromisoformat(at), id=last)
-        if not isinstance(last, str) or "\x00" in last or after.created_at.tzinfo is None:
-            raise ValueError
-    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        after: After | None = After(created_at=datetime.fromisoformat(at), id=str(last))
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        after = None
+    if after is None or after.created_at.tzinfo is None or not after.id.isprintable():
         detail = "not a cursor of this list: take `next_cursor` as it was given, or leave it out to begin anew"
-        raise InvalidError(f"cursor: {detail}", errors=[FieldError(pointer="?cursor", detail=detail)]) from error
+        raise InvalidError(f"cursor: {detail}", errors=[FieldError(pointer="?cursor", detail=detail)])
     return after

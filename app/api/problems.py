@@ -4,6 +4,7 @@ import json
 import math
 import traceback
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
@@ -51,6 +52,17 @@ def problem_response(
     if isinstance(error, UnauthorizedError):
         sent["WWW-Authenticate"] = 'Bearer realm="surebox"'
     return Response(body, status_code=error.status, media_type=MEDIA_TYPE, headers=sent)
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Problem responses a route declares: `responses=responses(409, 413)`. What every route may answer is added."""
+    return {status: described(HTTPStatus(status).phrase) for status in statuses}
+
+
+def described(description: str) -> dict[str, Any]:
+    """A problem response as the OpenAPI document has it."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
 def log_unexpected(error: BaseException) -> None:

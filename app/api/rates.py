@@ -1,7 +1,7 @@
 """Requests per owner and minute.
 
-Counted in the broker's server, so that all API processes share one count; while it cannot be reached each process counts
-for itself, and asks again some seconds later. A request never fails because the counter does.
+Counted in the broker's server, so that all API processes share one count; while it cannot be reached each process
+counts for itself, and asks again some seconds later. A request never fails because the counter does.
 """
 
 import time
