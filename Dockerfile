@@ -1,0 +1,55 @@
+# syntax=docker/dockerfile:1
+# Two images from one source: `api` (no numeric stack) and `worker`. Every package is checked by its hash.
+#   docker build --target api --tag surebox-api .
+#   docker build --target worker --tag surebox-worker .
+ARG PYTHON=python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS base
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONDONTWRITEBYTECODE=1
+
+# The project as a wheel, made with the locked build backend.
+FROM base AS wheel
+WORKDIR /source
+COPY requirements/build.txt requirements/build.txt
+RUN python -m venv /build && /build/bin/pip install --quiet --require-hashes --requirement requirements/build.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY migrations migrations
+COPY app app
+COPY workers workers
+RUN /build/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels .
+
+# Packages first: they change less often than the code.
+FROM base AS api-packages
+COPY requirements/api.txt requirements.txt
+RUN python -m venv /srv/surebox && /srv/surebox/bin/pip install --quiet --require-hashes --requirement requirements.txt
+COPY --from=wheel /wheels /wheels
+RUN /srv/surebox/bin/pip install --quiet --no-deps --no-index /wheels/*.whl && /srv/surebox/bin/python -m compileall -q /srv/surebox
+
+FROM base AS worker-packages
+COPY requirements/worker.txt requirements.txt
+RUN python -m venv /srv/surebox && /srv/surebox/bin/pip install --quiet --require-hashes --requirement requirements.txt
+COPY --from=wheel /wheels /wheels
+RUN /srv/surebox/bin/pip install --quiet --no-deps --no-index /wheels/*.whl && /srv/surebox/bin/python -m compileall -q /srv/surebox
+
+# No root, no shell tools beyond the base image; two folders are ours to write.
+FROM ${PYTHON} AS runtime
+ENV PATH=/srv/surebox/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 SUREBOX_STAGING_DIR=/scratch
+RUN groupadd --gid 10001 surebox \
+    && useradd --uid 10001 --gid surebox --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin surebox \
+    && install --directory --owner surebox --group surebox --mode 0700 /var/lib/surebox /scratch
+WORKDIR /var/lib/surebox
+USER 10001:10001
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["surebox"]
+
+FROM runtime AS worker
+COPY --from=worker-packages /srv/surebox /srv/surebox
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["surebox", "alive"]
+CMD ["worker", "--queue", "batch"]
+
+FROM runtime AS api
+COPY --from=api-packages /srv/surebox /srv/surebox
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
+CMD ["serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,54 @@
+"""docker-compose.yml as data: what the meta-tests look at and the production test runs."""
+
+import os
+import re
+from typing import Any
+
+import yaml
+
+from tests.meta.project import ROOT
+
+COMPOSE = ROOT / "docker-compose.yml"
+SECRETS = {"POSTGRES_PASSWORD": "aaaa1111", "REDIS_PASSWORD": "bbbb2222", "SUREBOX_SERVER_SECRET": "c" * 40}
+
+
+class UnsetError(Exception):
+    """A variable that has to be set is not."""
+
+
+def interpolate(text: str, variables: dict[str, str]) -> str:
+    """Fill in `${NAME:-default}`, `${NAME:?message}` and `$$` as compose does."""
+
+    def value(match: re.Match[str]) -> str:
+        if match["escaped"]:
+            return "$"
+        given = variables.get(match["name"], "")
+        if not given and match["operator"] == ":?":
+            raise UnsetError(match["word"])
+        return given or (match["word"] if match["operator"] == ":-" else "")
+
+    pattern = r"(?P<escaped>\$\$)|\$\{(?P<name>\w+)(?:(?P<operator>:[-?])(?P<word>[^}]*))?\}"
+    return re.sub(pattern, value, text)
+
+
+def services(variables: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """The services, with variables filled in (or as written)."""
+    text = COMPOSE.read_text()
+    if variables is not None:
+        text = interpolate(text, variables)
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)["services"]
+    return found
+
+
+def ours(variables: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """The services that run our own code."""
+    return {name: each for name, each in services(variables).items() if each["image"].startswith("surebox-")}
+
+
+def environment(service: dict[str, Any]) -> dict[str, str]:
+    """The environment of a container; a name without a value is handed on where it is set."""
+    return {
+        name: str(os.environ.get(name) if value is None else value)
+        for name, value in service.get("environment", {}).items()
+        if value is not None or name in os.environ
+    }
