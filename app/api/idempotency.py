@@ -1,7 +1,7 @@
 """`Idempotency-Key`: the same request twice is done once.
 
-A request first takes its key in a transaction of its own, with a lease; the answer is remembered in the transaction that
-creates the object, so that there is never one without the other. A request that fails gives the key back; one that
+A request first takes its key in a transaction of its own, with a lease; the answer is remembered in the transaction
+that creates the object, so that there is never one without the other. A request that fails gives the key back; one that
 crashed loses it when the lease ends, and its late writes are refused by the token.
 """
 
@@ -103,7 +103,9 @@ def _answer(found: rows.Guarded, *, fingerprint: str, now: datetime) -> Replay:
     return Replay(status=found.status, headers=found.headers, body=found.body)
 
 
-def complete(unit: UnitOfWork, reservation: Reservation, *, status: int, headers: Mapping[str, str], body: Any) -> None:
+def complete(
+    connection: Connection, reservation: Reservation, *, status: int, headers: Mapping[str, str], body: Any
+) -> None:
     """Remember the answer, in the transaction that creates the object. May be called again with a later answer.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Who asks is found out before a byte of the body is read; what they may do is the route's business (`deps.require`)."""
+"""Who asks is found out before a byte of the body is read; what they may do is `deps.require`'s business."""
 
 from typing import Final
 
