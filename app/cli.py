@@ -108,6 +108,16 @@ def worker(
 
 
 @cli.command()
+def alive() -> None:
+    """Exit 0 when a worker of this host was seen lately: the health check of a worker's container."""
+    from app.db.session import Database
+    from app.housekeeping.alive import worker_lives
+
+    if not worker_lives(Database(load_settings().database_url, pool_size=1)):
+        raise CannotStartError("No worker of this host was seen lately.")
+
+
+@cli.command()
 def housekeeping() -> None:
     """Send lost jobs again, give up dead ones, remove what has expired. Of several, one leads."""
     from app.housekeeping.loop import run
