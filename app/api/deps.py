@@ -1,13 +1,14 @@
 """What routes depend on. All of it is async and waits for nothing: no thread is spent before the route itself."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
 from app.api.rates import Rates
+from app.api.slots import Slots
 from app.auth.authenticator import Authenticator
 from app.auth.principal import Principal, Scope
 from app.db.notifications import Notifications
@@ -33,6 +34,7 @@ class Resources:
     limiter: Rates
     authenticator: Authenticator
     clock: Callable[[], datetime]
+    streams: Slots = field(default_factory=Slots)
 
 
 async def get_resources(request: Request) -> Resources:

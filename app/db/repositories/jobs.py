@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, String, bindparam, func, insert, select, tuple_, update
+from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, tuple_, update
 
 from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord, select_jobs
 from app.db.models.job import job
+from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_event import job_event
 from app.db.models.job_progress import job_progress
+from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.notify import notify
 
 #: Namespace of the advisory locks that serialise one owner's submissions.
@@ -143,7 +145,11 @@ def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
     asked = {"cancel_requested_at": func.coalesce(job.c.cancel_requested_at, func.now())}
     if row.state == JobState.QUEUED:
         ended = {"state": JobState.CANCELLED, "finished_at": func.clock_timestamp()}
-        connection.execute(update(job).where(mine).values(**asked, **ended))
+        row_ended = update(job).where(mine).values(**asked, **ended).returning(job.c.kind, job.c.dataset_id)
+        cancelled = connection.execute(row_ended).one()
+        if cancelled.kind == INGEST and cancelled.dataset_id is not None:
+            fail_ingest(connection, dataset_id=cancelled.dataset_id, problem=CANCELLED_INGEST)
+        connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == job_id))
         record_event(connection, job_id=job_id, state=JobState.CANCELLED, attempt=row.attempt, reason="cancelled")
     else:
         connection.execute(update(job).where(mine).values(**asked))

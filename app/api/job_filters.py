@@ -1,0 +1,37 @@
+"""Which jobs a list holds, from the query."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+from pydantic import AwareDatetime
+
+from app.contracts.jobs import JobKind, JobState
+from app.db.repositories.jobs import JobFilter
+
+_TEXT = r"^[^\x00]{1,200}$"
+_LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
+
+
+async def get_job_filter(
+    state: Annotated[list[JobState] | None, Query(description="Any of these states.")] = None,
+    method: Annotated[str | None, Query(pattern=_TEXT)] = None,
+    kind: Annotated[JobKind | None, Query()] = None,
+    dataset_id: Annotated[str | None, Query(pattern=_TEXT)] = None,
+    created_after: Annotated[AwareDatetime | None, Query(description="RFC 3339, with a time zone.")] = None,
+    label: Annotated[
+        list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")
+    ] = None,
+) -> JobFilter:
+    """Which jobs the list holds."""
+    pairs = (text.partition(":") for text in label or ())
+    return JobFilter(
+        states=tuple(state or ()),
+        method=method,
+        kind=kind,
+        dataset_id=dataset_id,
+        created_after=created_after,
+        labels={name: value for name, _, value in pairs},
+    )
+
+
+JobFilterDep = Annotated[JobFilter, Depends(get_job_filter)]

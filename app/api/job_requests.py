@@ -1,0 +1,103 @@
+"""Answering a request for a job: accepted once per Idempotency-Key, waited for when that is preferred."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from app.api.deps import Resources
+from app.api.idempotency import Replay, Reservation, complete, fingerprint, given_back, reserve
+from app.api.prefer import wait_seconds
+from app.api.waiting import wait_finished
+from app.auth.principal import Principal
+from app.contracts.jobs import JobSpec
+from app.db.job_record import JobRecord
+from app.db.session import UnitOfWork
+from app.jobs.accept import Asker, accept
+from app.jobs.envelope import job_json
+from app.jobs.methods import METHODS
+
+#: What a client that was not answered finally is asked to wait before it reads the job, in seconds.
+RETRY_SECONDS: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """One request for a job, parsed."""
+
+    resources: Resources
+    principal: Principal
+    spec: JobSpec
+    body: Any
+    key: str | None
+
+
+async def answer(request: Request, asked: JobRequest) -> Response:
+    """Accept the job, wait for its end if that is preferred, and answer."""
+    taken = await run_in_threadpool(_take, asked)
+    if isinstance(taken, Replay):
+        return taken.response()
+    record = await run_in_threadpool(_accept, asked, taken)
+    seconds = wait_seconds(request.headers.getlist("prefer"))
+    if seconds is None:
+        return _response(record)
+    found = await wait_finished(request, asked.resources.notifications, job_id=record.id, seconds=seconds)
+    applied = {"Preference-Applied": f"wait={seconds}"}
+    if found is None:
+        return _response(record, applied)
+    if taken is not None:
+        await run_in_threadpool(_remember_finished, asked, taken, found, applied)
+    return _response(found, applied)
+
+
+def _take(asked: JobRequest) -> Reservation | Replay | None:
+    if asked.key is None:
+        return None
+    return reserve(
+        database=asked.resources.database,
+        settings=asked.resources.settings,
+        owner=asked.principal.owner,
+        key=asked.key,
+        fingerprint=fingerprint(METHODS[asked.spec.method].kind, asked.body),
+        now=asked.resources.clock(),
+    )
+
+
+def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
+    resources = asked.resources
+
+    def remember(unit: UnitOfWork, record: JobRecord) -> None:
+        if taken is not None:
+            complete(unit.connection, taken, status=202, headers=_headers(record), body=job_json(record))
+
+    with given_back(resources.database, taken):
+        return accept(
+            database=resources.database,
+            broker=resources.queue,
+            asker=Asker(asked.principal.owner, asked.principal.key_id),
+            method=METHODS[asked.spec.method],
+            spec=asked.spec,
+            max_unfinished=resources.settings.max_unfinished_jobs,
+            remember=remember,
+        )
+
+
+def _remember_finished(asked: JobRequest, taken: Reservation, record: JobRecord, applied: dict[str, str]) -> None:
+    """The first answer is the one that is sent now: let it be the one that is replayed."""
+    with asked.resources.database.unit_of_work() as unit:
+        complete(unit.connection, taken, status=200, headers=_headers(record) | applied, body=job_json(record))
+
+
+def _headers(record: JobRecord) -> dict[str, str]:
+    headers = {"Location": f"/v1/jobs/{record.id}"}
+    return headers if record.finished else headers | {"Retry-After": str(RETRY_SECONDS)}
+
+
+def _response(record: JobRecord, applied: dict[str, str] | None = None) -> Response:
+    return Response(
+        job_json(record),
+        status_code=200 if record.finished else 202,
+        media_type="application/json",
+        headers=_headers(record) | (applied or {}),
+    )

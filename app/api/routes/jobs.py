@@ -1,0 +1,178 @@
+"""Reading, following and cancelling jobs."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from app.api.conditional import etag_of, is_fresh
+from app.api.deps import Resources, ResourcesDep, require
+from app.api.job_filters import JobFilterDep
+from app.api.pagination import After, PageDep, page
+from app.api.prefer import wait_seconds
+from app.api.problems import responses
+from app.api.routes.anonymizations import Prefer
+from app.api.schemas.jobs import ETAG_HEADERS, READ_HEADERS, JobList
+from app.api.streams import JobStream, last_event_id
+from app.api.waiting import wait_finished
+from app.auth.principal import Principal
+from app.contracts.jobs import Job
+from app.db.job_record import JobRecord
+from app.errors import UnavailableError
+from app.jobs import read
+from app.jobs.envelope import job_json, list_json
+from app.jobs.events import events_after
+
+router = APIRouter(tags=["jobs"])
+
+JobId = Annotated[str, Path(description="Id of a job.")]
+StateReader = Annotated[Principal, Depends(require("jobs:read", limited=False))]
+Reader = Annotated[Principal, Depends(require("jobs:read"))]
+Writer = Annotated[Principal, Depends(require("jobs:write"))]
+IfNoneMatch = Annotated[str | None, Header(description="ETags that are known already: 304 if it is one of them.")]
+
+_FIRST_READ_SECONDS: Final = 10.0
+_ARTIFACT: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"headers": ETAG_HEADERS},
+    304: {"description": "Not changed.", "headers": ETAG_HEADERS},
+    **responses(404, 409, 422),
+}
+
+
+def _json(text: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(text, status_code=status, media_type="application/json", headers=headers)
+
+
+@router.get(
+    "/jobs", operation_id="list_jobs", summary="List jobs", response_model=JobList, responses=responses(422, 429)
+)
+def list_jobs(resources: ResourcesDep, principal: Reader, asked: PageDep, only: JobFilterDep) -> Response:
+    """Own jobs, newest first."""
+    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+    rows = read.list_jobs(
+        database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
+    )
+    shown = page(rows, asked=asked, item=job_json, place=lambda row: After(row.created_at, row.id))
+    return _json(list_json(shown["items"], next_cursor=shown["next_cursor"]))
+
+
+@router.get(
+    "/jobs/{job_id}",
+    operation_id="get_job",
+    summary="Read a job",
+    response_model=Job,
+    responses={200: {"headers": READ_HEADERS}, **responses(404, 422)},
+)
+async def get_job(
+    request: Request,
+    job_id: JobId,
+    resources: ResourcesDep,
+    principal: StateReader,
+    prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
+) -> Response:
+    """One's own job; with `Prefer: wait=N` once it has ended, or after N seconds."""
+    record = await run_in_threadpool(_read, resources, principal, job_id)
+    if "prefer" not in request.headers or (seconds := wait_seconds(request.headers.getlist("prefer"))) is None:
+        return _json(job_json(record))
+    if not record.finished:
+        ended = await wait_finished(request, resources.notifications, job_id=job_id, seconds=seconds)
+        record = await run_in_threadpool(_read, resources, principal, job_id) if ended is None else ended
+    return _json(job_json(record), headers={"Preference-Applied": f"wait={seconds}"})
+
+
+@router.post(
+    "/jobs/{job_id}/cancel",
+    operation_id="cancel_job",
+    summary="Cancel a job",
+    status_code=202,
+    response_model=Job,
+    response_description="The job, cancelled or about to be.",
+    responses={200: {"model": Job, "description": "The job had ended; unchanged."}, **responses(404, 422, 429)},
+)
+def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
+    """End a job: a queued one at once, a running one within seconds."""
+    record, asked = read.cancel_job(database=resources.database, owner=principal.owner, job_id=job_id)
+    return _json(job_json(record), status=202 if asked else 200)
+
+
+@router.get(
+    "/jobs/{job_id}/result",
+    operation_id="get_job_result",
+    summary="Read the whole result of a job",
+    response_model=dict[str, Any],
+    responses=_ARTIFACT,
+)
+def get_job_result(
+    job_id: JobId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Read the bare JSON of the result, a superset of the job's `result`; restricted facts included."""
+    found = read.read_result(database=resources.database, owner=principal.owner, job_id=job_id)
+    headers = {"ETag": etag_of(found.sha256)}
+    if is_fresh(if_none_match, found.sha256):
+        return Response(status_code=304, headers=headers)
+    if found.body is not None:
+        return Response(found.body, media_type="application/json", headers=headers)
+    if found.key is None:
+        raise UnavailableError("the result cannot be found")
+    chunks = resources.storage.chunks(found.key)
+    headers["Content-Length"] = str(found.bytes)
+    return StreamingResponse(chunks, media_type="application/json", headers=headers)
+
+
+@router.get(
+    "/jobs/{job_id}/provenance",
+    operation_id="get_job_provenance",
+    summary="Read the whole provenance of a job",
+    response_model=dict[str, Any],
+    responses=_ARTIFACT,
+)
+def get_job_provenance(
+    job_id: JobId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Read who asked for what, when, on which data, with which code, and what came of it (W3C PROV-JSON)."""
+    found = read.read_provenance(database=resources.database, owner=principal.owner, job_id=job_id)
+    headers = {"ETag": etag_of(found.sha256)}
+    if is_fresh(if_none_match, found.sha256):
+        return Response(status_code=304, headers=headers)
+    return _json(found.json, headers=headers)
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    operation_id="follow_job",
+    summary="Follow a job",
+    response_class=Response,
+    response_description="Events `state` and `progress`; data is the job. The stream closes after the final state.",
+    responses={
+        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        204: {"description": "The job has ended and its last event was seen: do not connect again."},
+        **responses(404, 422, 429),
+    },
+)
+async def follow_job(
+    job_id: JobId,
+    resources: ResourcesDep,
+    principal: StateReader,
+    after: Annotated[
+        str | None, Header(alias="Last-Event-ID", description="Number of the last event seen: go on after it.")
+    ] = None,
+) -> Response:
+    """Changes of the job's state and its progress, as they happen (server-sent events)."""
+    await run_in_threadpool(_read, resources, principal, job_id)
+    seen = last_event_id(after)
+    with ExitStack() as held:
+        held.enter_context(resources.streams.hold(principal.owner, at_most=resources.settings.max_streams))
+        subscription = held.enter_context(resources.notifications.subscribe(job_id))
+        if not await subscription.changed(timeout=_FIRST_READ_SECONDS):
+            raise UnavailableError("the job cannot be read now; try again in a moment", retry_after=2)
+        snapshot = subscription.snapshot
+        if snapshot is not None and snapshot.record.finished and not any(events_after(snapshot, seen=seen)):
+            return Response(status_code=204)
+        return JobStream(subscription, seen=seen, held=held.pop_all())
+
+
+def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
+    return read.read_job(database=resources.database, owner=principal.owner, job_id=job_id)

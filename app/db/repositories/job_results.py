@@ -1,0 +1,41 @@
+"""What succeeded jobs left: whole results and provenance. Callers have made sure whose job it is."""
+
+import hashlib
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Text, cast, select
+
+from app.db.models.job_result import job_result
+from app.db.models.provenance import provenance
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A whole result: its bytes, or the storage key of larger ones."""
+
+    body: bytes | None
+    key: str | None
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProvenance:
+    """Provenance with restricted facts: JSON text and the checksum of its bytes."""
+
+    json: str
+    sha256: str
+
+
+def get_result(connection: Connection, *, job_id: str) -> StoredResult | None:
+    """The job's whole result."""
+    columns = (job_result.c.body, job_result.c.key, job_result.c.bytes, job_result.c.sha256)
+    row = connection.execute(select(*columns).where(job_result.c.job_id == job_id)).first()
+    return None if row is None else StoredResult(*row)
+
+
+def get_provenance(connection: Connection, *, job_id: str) -> StoredProvenance | None:
+    """The job's whole provenance."""
+    text = cast(provenance.c.restricted, Text)
+    found = connection.execute(select(text).where(provenance.c.job_id == job_id)).scalar_one_or_none()
+    return None if found is None else StoredProvenance(found, hashlib.sha256(found.encode()).hexdigest())

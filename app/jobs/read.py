@@ -1,0 +1,80 @@
+"""Reading and cancelling one's jobs."""
+
+from datetime import datetime
+
+from app.contracts.jobs import JobKind, JobState
+from app.db.job_record import JobRecord
+from app.db.repositories import job_results, jobs
+from app.db.repositories.job_results import StoredProvenance, StoredResult
+from app.db.repositories.jobs import JobFilter
+from app.db.session import Connection, Database
+from app.errors import JobFailedError, JobUnfinishedError, NotFoundError
+
+_SHOWN = frozenset(JobKind)
+
+
+def read_job(*, database: Database, owner: str, job_id: str) -> JobRecord:
+    """The owner's job, listed or not.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such job, it is another owner's, or it is internal (the reading of an upload).
+    """
+    with database.read() as connection:
+        return _mine(connection, owner=owner, job_id=job_id)
+
+
+def list_jobs(
+    *, database: Database, owner: str, only: JobFilter, before: tuple[datetime, str] | None, limit: int
+) -> list[JobRecord]:
+    """The owner's listed jobs, newest first."""
+    with database.read() as connection:
+        return jobs.list_jobs(connection, owner=owner, only=only, before=before, limit=limit)
+
+
+def cancel_job(*, database: Database, owner: str, job_id: str) -> tuple[JobRecord, bool]:
+    """Ask for the end of a job; returns the job and whether there was anything left to cancel."""
+    with database.unit_of_work() as unit:
+        _mine(unit.connection, owner=owner, job_id=job_id)
+        asked = jobs.request_cancel(unit.connection, owner=owner, job_id=job_id)
+        return _mine(unit.connection, owner=owner, job_id=job_id), asked
+
+
+def read_result(*, database: Database, owner: str, job_id: str) -> StoredResult:
+    """Where the whole result lies, and its checksum."""
+    with database.read() as connection:
+        record = _mine(connection, owner=owner, job_id=job_id)
+        _check_succeeded(record, what="result")
+        found = job_results.get_result(connection, job_id=job_id)
+    if found is None:
+        raise JobFailedError(f"job {job_id} left no result")
+    return found
+
+
+def read_provenance(*, database: Database, owner: str, job_id: str) -> StoredProvenance:
+    """The whole provenance of a succeeded job."""
+    with database.read() as connection:
+        record = _mine(connection, owner=owner, job_id=job_id)
+        _check_succeeded(record, what="provenance")
+        found = job_results.get_provenance(connection, job_id=job_id)
+    if found is None:
+        raise NotFoundError(f"job {job_id} left no provenance")
+    return found
+
+
+def _mine(connection: Connection, *, owner: str, job_id: str) -> JobRecord:
+    found = None if "\x00" in job_id else jobs.get(connection, owner=owner, job_id=job_id)
+    if found is None or found.kind not in _SHOWN:
+        raise NotFoundError("there is no job with this id")
+    return found
+
+
+def _check_succeeded(record: JobRecord, *, what: str) -> None:
+    if not record.finished:
+        raise JobUnfinishedError(f"the job is {record.state}: its {what} is there once it has succeeded", retry_after=1)
+    if record.state != JobState.SUCCEEDED:
+        raise JobFailedError(f"the job has {_ENDED[JobState(record.state)]}: it has no {what}")
+
+
+_ENDED = {JobState.FAILED: "failed, its `error` says why", JobState.CANCELLED: "been cancelled"}
