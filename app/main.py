@@ -3,9 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Final
 
 import anyio.to_thread
 from fastapi import FastAPI
@@ -15,17 +12,18 @@ from app.api.deps import Resources
 from app.api.middleware.authenticate import Authenticate
 from app.api.middleware.body_limit import BodyLimit
 from app.api.middleware.observe import Observe, Templates
+from app.api.openapi import TITLE, VERSION, DescribedApi
 from app.api.rates import Rates
+from app.api.surface import include_routes
 from app.auth.authenticator import Authenticator
 from app.auth.keys import check_secret
 from app.db.notifications import Notifications
 from app.db.session import Database
+from app.observability.job_metrics import JobMetrics
 from app.observability.metrics import Metrics
 from app.queue import JobQueue
 from app.settings import Settings, get_settings
 from app.storage.factory import open_storage
-
-_ROUTERS: Final = ("datasets", "anonymizations", "audits", "jobs", "releases")
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -44,14 +42,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.api_threads
         async with _resources(settings, secret) as resources:
             app.state.resources = resources
+            app.state.metrics.registry.register(jobs := JobMetrics(resources.database))
             yield
+            app.state.metrics.registry.unregister(jobs)
 
-    app = FastAPI(title="Surebox", lifespan=lifespan, redirect_slashes=False)
+    app = DescribedApi(title=TITLE, version=VERSION, lifespan=lifespan, redirect_slashes=False, redoc_url=None)
     app.state.metrics = Metrics()
     problems.install(app)
-    for name in _ROUTERS:
-        if find_spec(f"app.api.routes.{name}"):
-            app.include_router(import_module(f"app.api.routes.{name}").router, prefix="/v1")
+    include_routes(app)
     app.add_middleware(Authenticate)  # the last added is the outermost
     app.add_middleware(BodyLimit, max_bytes=settings.max_json_bytes)
     app.add_middleware(Observe, templates=Templates(app), metrics=app.state.metrics)

@@ -5,7 +5,9 @@ from functools import cached_property
 import structlog
 from celery import Celery
 from kombu.exceptions import OperationalError
+from redis import Redis, RedisError
 
+from app.errors import UnavailableError
 from app.settings import Settings
 
 RUN_JOB = "surebox.run_job"
@@ -65,3 +67,17 @@ class JobQueue:
             log.warning("enqueue.failed", job_id=job_id, queue=queue, error=type(error).__name__)
             return False
         return True
+
+    def check(self) -> None:
+        """Ask the broker for a sign of life.
+
+        Raises
+        ------
+        UnavailableError
+            When it gives none within a second.
+        """
+        try:
+            with Redis.from_url(self._settings.redis_url, socket_timeout=1, socket_connect_timeout=1) as client:
+                client.ping()
+        except (RedisError, OSError) as error:
+            raise UnavailableError("the broker cannot be reached; try again in a moment", retry_after=2) from error

@@ -2,7 +2,6 @@
 
 import json
 import math
-import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -28,6 +27,7 @@ from app.errors import (
     UnauthorizedError,
     UnsupportedMediaTypeError,
 )
+from app.observability import logs
 
 MEDIA_TYPE: Final = "application/problem+json"
 _BY_STATUS: Final[Mapping[int, type[SureboxError]]] = {
@@ -67,9 +67,7 @@ def described(description: str) -> dict[str, Any]:
 
 def log_unexpected(error: BaseException) -> None:
     """Log what nobody foresaw: its type and where it arose, never its message, which may quote data."""
-    frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
-    causes = [type(cause).__name__ for cause in (error.__cause__, error.__context__) if cause is not None]
-    log.error("request.crashed", error=type(error).__name__, causes=causes, stack=frames)
+    log.error("request.crashed", **logs.described(error))
 
 
 def install(app: FastAPI) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from app.errors import UnavailableError
 
@@ -90,6 +91,8 @@ def _unavailable() -> Iterator[None]:
     """Turn a lost database into a 503; an error of our own SQL stays what it is."""
     try:
         yield
+    except PoolTimeoutError as error:
+        raise UnavailableError("all database connections are busy; try again in a moment", retry_after=2) from error
     except DBAPIError as error:
         lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
         if lost:

@@ -1,6 +1,6 @@
 """Prometheus metrics of one process, in a registry of their own: an app can be made twice."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 
 _BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0)
 
@@ -10,6 +10,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)  # memory, processor time and open files of this process
         self._requests = Counter(
             "surebox_requests", "Requests answered.", ["route", "method", "status"], registry=self.registry
         )

@@ -21,6 +21,7 @@ from app.observability.metrics import Metrics
 
 UNMATCHED: Final = "unmatched"
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._:-]{1,100}")
+_PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 #: The interactive documentation loads its scripts; nothing else has any.
 _DOCUMENTATION: Final = frozenset({"/docs"})
@@ -91,7 +92,8 @@ class Observe:
         self._metrics.request(route=route, method=method, status=status, seconds=seconds)
         principal = scope.get(PRINCIPAL)
         who = {"owner": principal.owner, "key_id": principal.key_id} if isinstance(principal, Principal) else {}
-        log.info("request", method=method, route=route, status=status, seconds=round(seconds, 6), **who)
+        note = log.debug if route in _PROBES else log.info
+        note("request", method=method, route=route, status=status, seconds=round(seconds, 6), **who)
 
 
 def _request_id(scope: Scope) -> bytes:

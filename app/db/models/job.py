@@ -51,5 +51,6 @@ job = Table(
     Index("ix_job_unfinished", "state", "queue", postgresql_where=text("finished_at IS NULL")),
     Index("ix_job_unfinished_owner", "owner", postgresql_where=text("finished_at IS NULL")),
     Index("ix_job_dataset_id", "dataset_id"),
+    Index("ix_job_finished_at", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
     Index("ix_job_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
 )

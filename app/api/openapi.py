@@ -1,0 +1,169 @@
+"""The OpenAPI document: what FastAPI finds out, and what holds for every route: security and problems.
+
+The same document is served at `/openapi.json` and kept under `openapi/`; nothing in it depends on settings.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from app.api.deps import Require
+from app.api.problems import described
+from app.api.surface import include_routes
+
+TITLE: Final = "Surebox"
+VERSION: Final = "1.0.0"
+_DESCRIPTION: Final = """\
+Anonymizes microdata and audits anonymization; every release carries a certificate of what it guarantees.
+
+Upload a dataset, ask for an anonymization or an audit, wait for the job, take the release. Errors are problem details
+(RFC 9457); fields that are not valid are named in `errors` by JSON pointers into the body as it was sent, parameters as
+`?name` (query), `header:name` or `path:name`. A request that creates something can be repeated safely with an
+`Idempotency-Key`. Artifacts never change: their `ETag` is their SHA-256.
+"""
+_TAGS: Final = (
+    ("datasets", "Microdata to work on."),
+    ("anonymizations", "Jobs that make releases."),
+    ("audits", "Jobs that measure what data or releases give away."),
+    ("jobs", "State, results and provenance of jobs."),
+    ("releases", "What succeeded anonymizations publish."),
+    ("service", "For operators: alive, ready, numbers."),
+)
+_PROBLEM: Final[Mapping[str, Any]] = {
+    "title": "Problem",
+    "description": "Problem details (RFC 9457).",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "instance"],
+    "properties": {
+        "type": {"type": "string", "description": "Stable path of the kind of problem, `/problems/<code>`."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was wrong, where, and what would work."},
+        "instance": {"type": ["string", "null"], "description": "Path of the request."},
+        "errors": {"type": "array", "items": {"$ref": "#/components/schemas/FieldProblem"}},
+        "missing": {"type": "array", "items": {"type": "string"}, "description": "Of `/readyz`: parts not there."},
+    },
+}
+_FIELD_PROBLEM: Final[Mapping[str, Any]] = {
+    "title": "FieldProblem",
+    "description": "A field that is not valid.",
+    "type": "object",
+    "required": ["pointer", "detail"],
+    "properties": {
+        "pointer": {"type": "string", "description": "JSON pointer into the body as sent, or `?name` of a parameter."},
+        "detail": {"type": "string"},
+    },
+}
+_BEARER: Final[Mapping[str, Any]] = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key (`sb_…`). It belongs to an owner and carries scopes; `admin` is all of them.",
+}
+_COMMON: Final[Mapping[int, str]] = {
+    401: "No valid API key.",
+    403: "The key lacks a scope.",
+    503: "A part of the service cannot be reached; `Retry-After` says when to try again.",
+}
+
+
+class DescribedApi(FastAPI):
+    """An app whose document is completed by what holds for every route."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document, made once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = _complete(self)
+        return self.openapi_schema
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI document of the service, without starting it."""
+    app = DescribedApi(title=TITLE, version=VERSION)
+    include_routes(app)
+    return app.openapi()
+
+
+def rendered(made: Mapping[str, Any]) -> str:
+    """The document as it is kept in a file."""
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+def requirement(dependant: Dependant) -> Require | None:
+    """The `require(...)` a route depends on, however deep."""
+    for below in dependant.dependencies:
+        found = below.call if isinstance(below.call, Require) else requirement(below)
+        if found is not None:
+            return found
+    return None
+
+
+def operations(app: FastAPI) -> Iterator[tuple[str, str, APIRoute]]:
+    """Path template, method and route of everything in the document."""
+    for context in iter_route_contexts(app.routes):
+        route = context.original_route
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in sorted(route.methods or ()):
+                yield str(context.path), method, route
+
+
+def _complete(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(
+        title=TITLE,
+        version=VERSION,
+        summary="Anonymization of microdata with guarantees.",
+        description=_DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": description} for name, description in _TAGS],
+        servers=[{"url": "/", "description": "This server."}],
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    )
+    components = made.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas.update({"FieldProblem": dict(_FIELD_PROBLEM), "Problem": dict(_PROBLEM)})
+    components["schemas"] = dict(sorted(schemas.items()))
+    components["securitySchemes"] = {"bearer": dict(_BEARER)}
+    for path, method, route in operations(app):
+        _describe(made["paths"][path][method.lower()], requirement(route.dependant))
+    return made
+
+
+def _describe(operation: dict[str, Any], required: Require | None) -> None:
+    """Add security and the problems that any such route may answer."""
+    responses: dict[str, Any] = operation["responses"]
+    common = {"default": described("Any other problem.")}
+    if required is None:
+        operation["security"] = []
+    else:
+        operation["security"] = [{"bearer": sorted(required.scopes)}]
+        common |= {str(status): described(text) for status, text in _COMMON.items()}
+        if required.limited:
+            common["429"] = described("Too many requests of this owner; `Retry-After` says when to try again.")
+    body = operation.get("requestBody")
+    parameters = operation.get("parameters", ())
+    if body or parameters:
+        if _is_fastapis(responses.get("422")):
+            del responses["422"]
+        common["422"] = described("The request is not valid; `errors` names the fields.")
+    if any(parameter["in"] == "path" for parameter in parameters):
+        common["404"] = described("There is no such object of this owner.")
+    if body:
+        common |= {
+            "400": described("The body cannot be understood."),
+            "413": described("The body is too large."),
+            "415": described("The content type is not supported."),
+        }
+    merged = {**common, **responses}
+    operation["responses"] = {status: merged[status] for status in sorted(merged)}
+
+
+def _is_fastapis(response: Mapping[str, Any] | None) -> bool:
+    content = (response or {}).get("content", {})
+    reference = content.get("application/json", {}).get("schema", {}).get("$ref", "")
+    return str(reference).endswith("/HTTPValidationError")

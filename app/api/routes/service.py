@@ -1,0 +1,48 @@
+"""What operators and their tools ask: alive, ready, numbers. Open to all who reach the port; nothing of data."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from prometheus_client.exposition import choose_encoder
+
+from app.api.problems import described
+from app.api.readiness import Readiness, get_readiness
+from app.api.schemas.service import Alive, Ready
+from app.observability.metrics import Metrics
+
+router = APIRouter(tags=["service"])
+
+
+@router.get("/healthz", operation_id="get_health", response_model=Alive, summary="Is the process alive?")
+async def get_health() -> Alive:
+    """Say that this process answers; it asks no other part of the service."""
+    return Alive()
+
+
+@router.get(
+    "/readyz",
+    operation_id="get_readiness",
+    response_model=Ready,
+    responses={503: described("A part is missing; `missing` names it.")},
+    summary="Is every part of the service there?",
+)
+async def ready(readiness: Annotated[Readiness, Depends(get_readiness)], request: Request) -> Response:
+    """Check the database, the broker, the storage, and that a worker listens on each queue."""
+    missing = await readiness.missing()
+    if not missing:
+        return Response(Ready().model_dump_json(), media_type="application/json")
+    return readiness.problem(missing, instance=request.url.path)
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics."}},
+    summary="Numbers for Prometheus.",
+)
+def metrics(request: Request) -> Response:
+    """Requests by route, jobs by method and state, queue depth, seconds of jobs, memory of workers and of the API."""
+    own: Metrics = request.app.state.metrics
+    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(own.registry), headers={"content-type": content_type})

@@ -1,0 +1,16 @@
+"""All routes of the service in one place: what is served and what the OpenAPI document describes are the same."""
+
+from typing import Final
+
+from fastapi import FastAPI
+
+from app.api.routes import anonymizations, audits, jobs, service
+
+PREFIX: Final = "/v1"
+
+
+def include_routes(app: FastAPI) -> None:
+    """Add every router."""
+    for routes in (anonymizations, audits, jobs):
+        app.include_router(routes.router, prefix=PREFIX)
+    app.include_router(service.router)
