@@ -1,0 +1,127 @@
+"""Columns of the typed copy as the runners work on them: matrices of doubles, and kept columns in another order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+#: Every integer up to this size is a double; beyond it only some are.
+EXACT_INTEGER = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class FloatTable:
+    """Numeric columns as doubles.
+
+    A double holds every integer up to 2^53. Larger ones become the nearest double, so two different integers may become
+    one: `wide` counts them per column, and a runner that publishes bounds must refuse such a column or widen its bounds
+    by the rounding (:meth:`rounding`), for the original may lie that far from the value seen here.
+
+    Attributes
+    ----------
+    names
+        The columns.
+    values
+        Shape (rows, columns), column-contiguous; NaN where missing; infinities as they were.
+    missing
+        Missing cells per column.
+    integer
+        Whether each column has the type integer.
+    wide
+        Integers beyond 2^53 per column.
+    """
+
+    names: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    missing: npt.NDArray[np.int64]
+    integer: tuple[bool, ...]
+    wide: npt.NDArray[np.int64]
+
+    def column(self, name: str) -> npt.NDArray[np.float64]:
+        """One column, contiguous, shape (rows,)."""
+        return self.values[:, self.names.index(name)]
+
+    def rounding(self) -> npt.NDArray[np.float64]:
+        """Per column: most by which a value here differs from the original; 0 where none is wide."""
+        result = np.zeros(len(self.names))
+        for j in np.flatnonzero(self.wide):
+            result[j] = np.spacing(np.nanmax(np.abs(self.values[:, j]))) / 2
+        return result
+
+
+def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
+    """Read numeric columns of the typed copy.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    names
+        Columns of type integer or number.
+
+    Returns
+    -------
+    FloatTable
+        The columns in the order asked for.
+
+    Raises
+    ------
+    ValueError
+        A column does not exist or is not numeric.
+    """
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        schema = file.schema_arrow
+        for name in names:
+            if schema.get_field_index(name) < 0 or schema.field(name).type not in {pa.int64(), pa.float64()}:
+                msg = f"no numeric column {name!r}"
+                raise ValueError(msg)
+        values = np.empty((file.metadata.num_rows, len(names)), np.float64, order="F")
+        missing, wide = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+        row = 0
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=list(names))
+            for j, name in enumerate(names):
+                column = table.column(name)
+                missing[j] += column.null_count
+                wide[j] += _count_wide(column)
+                values[row : row + len(column), j] = column.cast(pa.float64(), safe=False).to_numpy()
+            row += table.num_rows
+    integer = tuple(schema.field(name).type == pa.int64() for name in names)
+    return FloatTable(tuple(names), values, missing, integer, wide)
+
+
+def _count_wide(column: pa.ChunkedArray) -> int:
+    if column.type != pa.int64():
+        return 0
+    beyond = pc.or_(pc.greater(column, EXACT_INTEGER), pc.less(column, -EXACT_INTEGER))
+    return int(pc.sum(beyond).as_py() or 0)
+
+
+def take_rows(path: Path, names: Sequence[str], order: npt.NDArray[np.integer]) -> pa.Table:
+    """Columns of the typed copy with their rows in a given order.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    names
+        The columns.
+    order
+        Positions of the rows to take, shape (m,); rows may be left out.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns, m rows; texts as large strings.
+    """
+    if not names:
+        return pa.table({})
+    frame = pl.read_parquet(path, columns=list(names)).select(names)
+    taken: pa.Table = frame[np.ascontiguousarray(order, np.int64)].to_arrow(compat_level=pl.CompatLevel.oldest())
+    return taken
