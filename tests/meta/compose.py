@@ -1,6 +1,5 @@
 """docker-compose.yml as data: what the meta-tests look at and the production test runs."""
 
-import os
 import re
 from typing import Any
 
@@ -45,10 +44,8 @@ def ours(variables: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
     return {name: each for name, each in services(variables).items() if each["image"].startswith("surebox-")}
 
 
-def environment(service: dict[str, Any]) -> dict[str, str]:
+def environment(service: dict[str, Any], handed_on: dict[str, str]) -> dict[str, str]:
     """The environment of a container; a name without a value is handed on where it is set."""
-    return {
-        name: str(os.environ.get(name) if value is None else value)
-        for name, value in service.get("environment", {}).items()
-        if value is not None or name in os.environ
-    }
+    written = service.get("environment", {})
+    passed = {name: handed_on[name] for name, value in written.items() if value is None and name in handed_on}
+    return passed | {name: str(value) for name, value in written.items() if value is not None}

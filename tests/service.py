@@ -1,0 +1,65 @@
+"""The whole service on one machine, as a person starts it: one `surebox serve` with all it starts."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+READY_SECONDS = 90.0
+STOP_SECONDS = 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service."""
+
+    address: str
+    key: str
+    folder: Path
+
+    def client(self) -> httpx.Client:
+        """A client with the admin key."""
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return httpx.Client(base_url=self.address, headers=headers, timeout=60, trust_env=False)
+
+
+def bare_environment(**settings: str) -> dict[str, str]:
+    """The environment without settings of whoever runs the tests, and with these."""
+    ours = ("SUREBOX_", "DATABASE_URL", "REDIS_URL", "STORAGE_URL", "AWS_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | settings
+
+
+@contextmanager
+def serving(folder: Path, **settings: str) -> Iterator[Service]:
+    """Start `surebox serve` on a data folder at a free port; stop it at the end."""
+    log = folder.with_name(folder.name + ".log")
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--data-dir", str(folder), "--workers", "1"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=bare_environment(**settings))
+    try:
+        address = wait_for_line(process, log, r"Surebox is ready at (\S+)")
+        wait_for_line(process, log, "Admin key")
+        yield Service(address, (folder / "admin.key").read_text().strip(), folder)
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        finally:
+            process.kill()
+
+
+def wait_for_line(process: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
+    """The first group (or the whole) of the first match in a process' output, as soon as there is one."""
+    deadline = time.monotonic() + READY_SECONDS
+    while (found := re.search(pattern, log.read_text())) is None:
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+    return found.group(found.re.groups and 1)
