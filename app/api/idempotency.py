@@ -138,6 +138,11 @@ def complete(
         raise RequestInFlightError("this request took too long and another one with its Idempotency-Key took over")
 
 
+def withdraw(connection: Connection, reservation: Reservation) -> None:
+    """Forget a key whose object was taken back in the same transaction, before there was an answer."""
+    rows.withdraw(connection, owner=reservation.owner, key=reservation.key, token=reservation.token)
+
+
 @contextmanager
 def given_back(database: Database, reservation: Reservation | None) -> Iterator[None]:
     """Give the key back when the block raises, so that the request can be sent again."""

@@ -10,7 +10,7 @@ from app.errors import TooManyRequestsError
 
 
 async def wait_finished(
-    request: Request, notifications: Notifications, *, job_id: str, seconds: int
+    request: Request, notifications: Notifications, *, job_id: str, seconds: float
 ) -> JobRecord | None:
     """The job, if it ends within the time; None if not, if the client leaves, or if too many wait already."""
     waiter = asyncio.create_task(notifications.finished(job_id, timeout=seconds))

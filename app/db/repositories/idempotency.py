@@ -108,6 +108,13 @@ def release(connection: Connection, *, owner: str, key: str, token: str) -> None
     )
 
 
+def withdraw(connection: Connection, *, owner: str, key: str, token: str) -> None:
+    """Forget a key whose object was taken back before its first answer: the request may be sent again."""
+    connection.execute(
+        delete(idempotency).where(idempotency.c.owner == owner, idempotency.c.key == key, idempotency.c.token == token)
+    )
+
+
 def forget(connection: Connection, *, older_than: datetime) -> int:
     """Remove what is older than what is remembered; returns how many."""
     return connection.execute(delete(idempotency).where(idempotency.c.created_at <= older_than)).rowcount

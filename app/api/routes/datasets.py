@@ -1,0 +1,128 @@
+"""Uploading, reading and deleting datasets."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from pydantic import AwareDatetime
+
+from app.api import uploads
+from app.api.deps import ResourcesDep, require
+from app.api.idempotency import IdempotencyKey
+from app.api.pagination import After, PageDep, page
+from app.api.problems import responses
+from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BODY, DatasetList
+from app.auth.principal import Principal
+from app.contracts.datasets import Dataset, DatasetState
+from app.datasets import delete, read
+from app.datasets.parameters import UploadParameters
+
+router = APIRouter(tags=["datasets"])
+
+DatasetId = Annotated[str, Path(description="Id of a dataset.")]
+Reader = Annotated[Principal, Depends(require("datasets:read"))]
+StateReader = Annotated[Principal, Depends(require("datasets:read", limited=False))]
+Writer = Annotated[Principal, Depends(require("datasets:write"))]
+Prefer = Annotated[
+    str | None,
+    Header(
+        description="`respond-async`: answer at once; `wait=N`: answer 202 after N seconds (at most 30).",
+        examples=["respond-async"],
+    ),
+]
+ContentEncoding = Annotated[str | None, Header(description="`gzip` for a compressed body.")]
+LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
+
+
+async def get_dataset_filter(
+    state: Annotated[list[DatasetState] | None, Query(description="Any of these states.")] = None,
+    created_after: Annotated[AwareDatetime | None, Query(description="RFC 3339, with a time zone.")] = None,
+    label: Annotated[
+        list[Annotated[str, Query(pattern=LABEL)]] | None, Query(description="`name:value`; all of them.")
+    ] = None,
+) -> read.DatasetFilter:
+    """Which datasets the list holds."""
+    pairs = (text.partition(":") for text in label or ())
+    return read.DatasetFilter(
+        states=tuple(state or ()), created_after=created_after, labels={name: value for name, _, value in pairs}
+    )
+
+
+@router.post(
+    "/datasets",
+    operation_id="create_dataset",
+    summary="Upload a file",
+    status_code=201,
+    response_model=Dataset,
+    response_description="The dataset, read.",
+    responses={
+        201: {"headers": CREATED_HEADERS},
+        202: {"model": Dataset, "description": "The dataset, still being read.", "headers": READING_HEADERS},
+        **responses(400, 409, 413, 415, 422, 429, 507),
+    },
+    openapi_extra=UPLOAD_BODY,
+)
+async def create_dataset(
+    request: Request,
+    resources: ResourcesDep,
+    principal: Writer,
+    parameters: Annotated[UploadParameters, Query()],
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
+    content_encoding: ContentEncoding = None,  # noqa: ARG001 - as above
+) -> Response:
+    """Upload a file as the body; it is read into typed columns. A file that cannot be read leaves no dataset."""
+    asked = uploads.UploadRequest(resources=resources, principal=principal, parameters=parameters, key=idempotency_key)
+    return await uploads.answer(request, asked)
+
+
+@router.get(
+    "/datasets",
+    operation_id="list_datasets",
+    summary="List datasets",
+    response_model=DatasetList,
+    responses=responses(422, 429),
+)
+def list_datasets(
+    resources: ResourcesDep,
+    principal: Reader,
+    asked: PageDep,
+    only: Annotated[read.DatasetFilter, Depends(get_dataset_filter)],
+) -> Any:
+    """Own datasets, newest first."""
+    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+    rows = read.list_datasets(
+        database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
+    )
+    return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
+
+
+@router.get(
+    "/datasets/{dataset_id}",
+    operation_id="get_dataset",
+    summary="Read a dataset's profile",
+    response_model=Dataset,
+    responses=responses(404),
+)
+def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: StateReader) -> Dataset:
+    """One's own dataset: its state and, once it is read, its columns."""
+    return read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
+
+
+@router.delete(
+    "/datasets/{dataset_id}",
+    operation_id="delete_dataset",
+    summary="Delete a dataset",
+    status_code=204,
+    response_class=Response,
+    responses={204: {"description": "The bytes are gone; releases remain."}, **responses(404, 409, 429)},
+)
+def delete_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: Writer) -> Response:
+    """Remove a dataset's bytes for good. Its releases remain; an unfinished job that uses it is a conflict."""
+    delete.delete_dataset(
+        database=resources.database,
+        storage=resources.storage,
+        owner=principal.owner,
+        dataset_id=dataset_id,
+        now=resources.clock(),
+    )
+    return Response(status_code=204)

@@ -1,0 +1,107 @@
+"""The body of an upload: what its headers say it is, and its way into staging in constant memory."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from app.contracts.datasets import FileFormat
+from app.datasets.decoding import Decoder
+from app.datasets.staging import Staged, Staging
+from app.errors import BadRequestError, TooLargeError, UnsupportedMediaTypeError
+from app.settings import Settings
+from app.storage.protocol import Storage
+
+MEDIA_TYPES: Final = {
+    "text/csv": FileFormat.CSV,
+    "text/tab-separated-values": FileFormat.TSV,
+    "application/vnd.apache.parquet": FileFormat.PARQUET,
+    "application/x-ndjson": FileFormat.NDJSON,
+}
+_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
+_PLAIN: Final = frozenset({"", "identity"})
+_GZIP: Final = frozenset({"gzip", "x-gzip"})
+#: Bytes gathered before a thread is asked to decode and write them: fewer hops between threads.
+_BLOCK_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BodyKind:
+    """What the headers say of a body."""
+
+    format: FileFormat
+    gzipped: bool
+
+
+def body_kind(request: Request, *, max_bytes: int) -> BodyKind:
+    """Read the headers.
+
+    Raises
+    ------
+    UnsupportedMediaTypeError
+        For a Content-Type, charset or Content-Encoding that cannot be read.
+    TooLargeError
+        When the declared length is over the limit already.
+    BadRequestError
+        When the declared length is no number.
+    """
+    file_format = _format(request.headers.get("content-type", ""))
+    encoding = ",".join(request.headers.getlist("content-encoding")).strip().lower()
+    if encoding not in _PLAIN | _GZIP:
+        raise UnsupportedMediaTypeError("Content-Encoding can be gzip, or left out for a body that is not compressed")
+    declared = request.headers.get("content-length", "0")
+    if not (declared.isascii() and declared.isdigit()):
+        raise BadRequestError("Content-Length is not a number")
+    if int(declared) > max_bytes:
+        raise TooLargeError(f"the body has {int(declared)} bytes; at most {max_bytes} (decoded) are accepted here")
+    return BodyKind(file_format, encoding in _GZIP)
+
+
+async def stage(request: Request, kind: BodyKind, *, storage: Storage, settings: Settings) -> Staged:
+    """Decode the body into staging; nothing remains there when this raises.
+
+    Raises
+    ------
+    UnreadableError, TooLargeError, StorageFullError, BadRequestError
+        For a body that is empty or damaged, too large, has no room, or was not sent to its end.
+    """
+    decoder = Decoder(gzipped=kind.gzipped, max_bytes=settings.max_upload_bytes, max_ratio=settings.max_gzip_ratio)
+    staging = await run_in_threadpool(Staging, storage, decoder)
+    try:
+        async for block in _blocks(request):
+            await run_in_threadpool(staging.write, block)
+        return await run_in_threadpool(staging.finish)
+    except ClientDisconnect as error:
+        raise BadRequestError("the connection was closed before the end of the body") from error
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_in_threadpool(staging.abandon)
+
+
+async def _blocks(request: Request) -> AsyncIterator[bytes]:
+    held: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        held.append(chunk)
+        size += len(chunk)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(held)
+            held.clear()
+            size = 0
+    if size:
+        yield b"".join(held)
+
+
+def _format(content_type: str) -> FileFormat:
+    media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    if media_type not in MEDIA_TYPES:
+        raise UnsupportedMediaTypeError(f"Content-Type must be one of {', '.join(MEDIA_TYPES)}")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset" and value.strip().strip('"') not in _CHARSETS:
+            raise UnsupportedMediaTypeError("text must be UTF-8: convert the file, and send charset=utf-8 or none")
+    return MEDIA_TYPES[media_type]

@@ -1,0 +1,18 @@
+"""The unlisted job that reads an upload into a dataset."""
+
+from typing import Final, Literal
+
+from app.contracts.datasets import ReadOptions
+from app.contracts.jobs import JobSpec
+
+#: Kind of that job; not one that a user can ask for.
+INGEST: Final = "ingest"
+
+
+class IngestSpec(JobSpec):
+    """What is to be read, and how."""
+
+    method: Literal["ingest"] = "ingest"
+    options: ReadOptions
+    staged_key: str
+    bytes: int

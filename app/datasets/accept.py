@@ -1,0 +1,88 @@
+"""Accepting a staged upload: the dataset and the job that reads it are written in one transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.contracts.base import new_id
+from app.contracts.datasets import Dataset
+from app.contracts.ingest import INGEST, IngestSpec
+from app.contracts.jobs import Queue
+from app.datasets.parameters import Described
+from app.datasets.staging import Staged
+from app.db.repositories import datasets
+from app.db.session import Connection, Database
+from app.errors import NotFoundError
+from app.jobs.submit import Submission, submit
+from app.queue import JobQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A dataset that is being read, and by which job."""
+
+    dataset: Dataset
+    job_id: str
+
+
+def accept(
+    *,
+    database: Database,
+    broker: JobQueue,
+    owner: str,
+    key_id: str,
+    described: Described,
+    staged: Staged,
+    max_unfinished: int,
+    remember: Callable[[Connection, Dataset], None] | None = None,
+) -> Accepted:
+    """Write the dataset and its ingest job; the job's id is sent once that is committed.
+
+    Parameters
+    ----------
+    database, broker
+        Where it is written, and where the id is sent.
+    owner, key_id
+        Who uploads.
+    described, staged
+        What was uploaded.
+    max_unfinished
+        Queued and running jobs an owner may have.
+    remember
+        Called in the same transaction: what is to be replayed for an Idempotency-Key.
+
+    Raises
+    ------
+    TooManyJobsError
+        If the owner has too many unfinished jobs.
+    """
+    dataset_id = new_id("ds")
+    new = datasets.NewDataset(
+        id=dataset_id,
+        owner=owner,
+        name=described.name,
+        labels=described.labels,
+        options=described.options,
+        bytes=staged.bytes,
+        sha256=staged.sha256,
+        staged_key=staged.key,
+    )
+    spec = IngestSpec(dataset_id=dataset_id, options=described.options, staged_key=staged.key, bytes=staged.bytes)
+    submission = Submission(
+        owner=owner,
+        key_id=key_id,
+        spec=spec,
+        kind=INGEST,
+        queue=Queue.INTERACTIVE,
+        dataset_id=dataset_id,
+        listed=False,
+    )
+    with database.unit_of_work() as unit:
+        datasets.insert_dataset(unit.connection, new=new)
+        job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
+        datasets.set_ingest_job(unit.connection, dataset_id=dataset_id, job_id=job_id)
+        dataset = datasets.get(unit.connection, owner=owner, dataset_id=dataset_id)
+        if dataset is None:
+            raise NotFoundError(f"there is no dataset {dataset_id}")
+        if remember is not None:
+            remember(unit.connection, dataset)
+    return Accepted(dataset, job_id)

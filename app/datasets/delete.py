@@ -1,0 +1,130 @@
+"""Deleting datasets, and removing the bytes that no dataset needs any more."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+import structlog
+
+from app.datasets.staging import STAGING
+from app.db.repositories import datasets
+from app.db.repositories.datasets import Leftover
+from app.db.session import Database, UnitOfWork
+from app.errors import DatasetInUseError, NotFoundError
+from app.storage.protocol import Storage
+
+_NAMED_JOBS: Final = 3
+_BATCH: Final = 100
+
+log = structlog.get_logger(__name__)
+
+
+def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_id: str, now: datetime) -> None:
+    """Delete the owner's dataset; its bytes are gone when this returns, its releases remain.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such dataset.
+    DatasetInUseError
+        If an unfinished job uses it.
+    """
+    with database.unit_of_work() as unit:
+        if "\x00" in dataset_id or not datasets.lock(unit.connection, owner=owner, dataset_id=dataset_id):
+            raise NotFoundError("there is no dataset with this id")
+        _refuse_in_use(datasets.unfinished_jobs(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
+        datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
+    remove_leftovers(database=database, storage=storage, dataset_id=dataset_id)
+
+
+def withdraw(
+    *,
+    database: Database,
+    storage: Storage,
+    owner: str,
+    dataset_id: str,
+    now: datetime,
+    forget: Callable[[UnitOfWork], None] | None = None,
+) -> None:
+    """Take back a dataset that could not be read while its uploader waits: who is told so finds nothing of it.
+
+    Parameters
+    ----------
+    database, storage
+        Where it stands, and where its bytes lie.
+    owner, dataset_id
+        Which one.
+    now
+        The time.
+    forget
+        Called in the same transaction: the Idempotency-Key may be used again.
+    """
+    with database.unit_of_work() as unit:
+        if datasets.lock(unit.connection, owner=owner, dataset_id=dataset_id):
+            datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
+        if forget is not None:
+            forget(unit)
+    remove_leftovers(database=database, storage=storage, dataset_id=dataset_id)
+
+
+def remove_leftovers(*, database: Database, storage: Storage, dataset_id: str | None = None) -> int:
+    """Remove uploads that have been read (or could not be) and the bytes of deleted datasets.
+
+    Housekeeping calls this for all datasets: it ends what a crash has interrupted.
+
+    Returns
+    -------
+    int
+        Datasets of which something was removed.
+    """
+    with database.read() as connection:
+        found = datasets.leftovers(connection, limit=_BATCH, dataset_id=dataset_id)
+    for leftover in found:
+        for key in _keys(storage, leftover):
+            storage.delete(key)
+        with database.unit_of_work() as unit:
+            datasets.forget_bytes(unit.connection, removed=leftover)
+    return len(found)
+
+
+def remove_abandoned(*, database: Database, storage: Storage, older_than: timedelta, now: datetime) -> int:
+    """Remove staged uploads that never became a dataset, and what killed writers have left, once they are old.
+
+    Returns
+    -------
+    int
+        Pieces removed.
+    """
+    before = now - older_than
+    removed = storage.sweep(before=before)
+    old = (found.key for found in storage.list(STAGING) if found.modified_at < before)
+    while keys := list(islice(old, _BATCH)):
+        with database.read() as connection:
+            kept = datasets.referenced(connection, staged_keys=keys)
+        for key in set(keys) - kept:
+            storage.delete(key)
+            removed += 1
+    if removed:
+        log.info("staging.abandoned", removed=removed)
+    return removed
+
+
+def _keys(storage: Storage, leftover: Leftover) -> Iterator[str]:
+    if leftover.staged_key is not None:
+        yield leftover.staged_key
+    if leftover.data_key is not None:
+        yield leftover.data_key
+        # an attempt that had lost its job may have stored a copy of its own
+        yield from [found.key for found in storage.list(f"datasets/{leftover.dataset_id}/")]
+
+
+def _refuse_in_use(jobs: list[tuple[str, bool]]) -> None:
+    if not jobs:
+        return
+    listed = [job_id for job_id, shown in jobs if shown]
+    if not listed:
+        raise DatasetInUseError("the upload is still being read; delete it once that has ended", retry_after=2)
+    raise DatasetInUseError(
+        f"unfinished jobs use this dataset ({', '.join(listed)}): cancel them or wait until they have ended"
+    )

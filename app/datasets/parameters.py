@@ -1,0 +1,200 @@
+"""From the query of an upload to how its bytes are to be read, with a problem for every parameter that is wrong."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from app.contracts.base import Contract, Labels
+from app.contracts.datasets import ColumnType, FileFormat, ReadOptions
+from app.errors import FieldError, InvalidError
+
+DEFAULT_NAME: Final = "unnamed"
+_LONGEST_NAME: Final = 200
+_LONGEST_TOKEN: Final = 200
+_LONGEST_COLUMN: Final = 1_000
+_MANY: Final = 10_000
+_TEXT_ONLY: Final = ("delimiter", "quote", "header", "column", "skip_rows", "comment", "trim")
+_TEXT_FORMATS: Final = frozenset({FileFormat.CSV, FileFormat.TSV})
+_TYPES: Final = ", ".join(kind.value for kind in ColumnType)
+_LABELS: Final[TypeAdapter[dict[str, str]]] = TypeAdapter(Labels)
+
+Many = Annotated[list[str], Field(max_length=_MANY)]
+
+
+class UploadParameters(Contract):
+    """The query of an upload."""
+
+    name: str = Field(default=DEFAULT_NAME, description="What the owner calls it, up to 200 characters.")
+    label: Many = Field(default=[], description="`key:value`, repeatable: a label of the dataset.")
+    delimiter: str | None = Field(
+        default=None, description="CSV, TSV: between fields, one character; a tab may be written as `\\t`."
+    )
+    quote: str = Field(default='"', description="CSV, TSV: around fields, one character; empty for none.")
+    header: bool = Field(default=True, description="CSV, TSV: whether the first record names the columns.")
+    column: Many = Field(
+        default=[], description="CSV, TSV with `header=false`, repeatable: names of the columns, in order."
+    )
+    skip_rows: int = Field(default=0, ge=0, le=1_000_000, description="CSV, TSV: lines to leave out at the beginning.")
+    comment: str | None = Field(default=None, description="CSV, TSV: lines that begin so are left out.")
+    trim: bool = Field(default=True, description="CSV, TSV: remove blanks around fields.")
+    missing: Many = Field(default=[], description="Repeatable: a token that means missing, beside the empty field.")
+    type: Many = Field(
+        default=[], description=f"Repeatable: `column:type` where types are not to be inferred; types: {_TYPES}."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the query says, checked."""
+
+    name: str
+    labels: dict[str, str]
+    options: ReadOptions
+
+
+@dataclass(slots=True)
+class _Findings:
+    errors: list[FieldError] = field(default_factory=list)
+
+    def refuse(self, parameter: str, detail: str) -> None:
+        self.errors.append(FieldError(f"?{parameter}", detail))
+
+
+def describe(parameters: UploadParameters, file_format: FileFormat) -> Described:
+    """Check the query of an upload.
+
+    Parameters
+    ----------
+    parameters
+        The query.
+    file_format
+        Of the body, as its Content-Type says.
+
+    Raises
+    ------
+    InvalidError
+        With every parameter that cannot be what it is.
+    """
+    found = _Findings()
+    if file_format not in _TEXT_FORMATS:
+        _refuse_text_only(parameters, file_format, found)
+    name = _name(parameters.name, found)
+    labels = _labels(parameters.label, found)
+    types = _types(parameters.type, found)
+    delimiter = _delimiter(parameters, found)
+    _check_columns(parameters, found)
+    _check_comment(parameters.comment, found)
+    _check_missing(parameters.missing, found)
+    if found.errors:
+        told = "; ".join(f"{error.pointer[1:]}: {error.detail}" for error in found.errors[:5])
+        raise InvalidError(told, errors=found.errors)
+    options = ReadOptions(
+        format=file_format,
+        delimiter=delimiter,
+        quote=parameters.quote,
+        header=parameters.header,
+        column=tuple(parameters.column),
+        skip_rows=parameters.skip_rows,
+        comment=parameters.comment,
+        trim=parameters.trim,
+        missing=tuple(parameters.missing),
+        type=types,
+    )
+    return Described(name, labels, options)
+
+
+def _refuse_text_only(parameters: UploadParameters, file_format: FileFormat, found: _Findings) -> None:
+    for parameter in _TEXT_ONLY:
+        if getattr(parameters, parameter) != UploadParameters.model_fields[parameter].default:
+            found.refuse(parameter, f"applies to CSV and TSV only, not to {file_format.value}")
+
+
+def _name(name: str, found: _Findings) -> str:
+    name = name.strip()
+    if not 0 < len(name) <= _LONGEST_NAME or not _is_plain(name):
+        found.refuse("name", f"1 to {_LONGEST_NAME} characters without control characters")
+    return name
+
+
+def _labels(given: Sequence[str], found: _Findings) -> dict[str, str]:
+    labels = _pairs(given, "label", "key:value", str.partition, found)
+    try:
+        return _LABELS.validate_python(labels)
+    except ValidationError as error:
+        found.refuse("label", str(error.errors()[0]["msg"]).removeprefix("Value error, "))
+        return {}
+
+
+def _types(given: Sequence[str], found: _Findings) -> dict[str, ColumnType]:
+    types: dict[str, ColumnType] = {}
+    for column, kind in _pairs(given, "type", "column:type", str.rpartition, found).items():
+        if kind not in {each.value for each in ColumnType}:
+            found.refuse("type", f"the part after the last colon is not a type; types are {_TYPES}")
+        elif not _is_plain(column):
+            found.refuse("type", "a column's name has no control characters")
+        else:
+            types[column] = ColumnType(kind)
+    return types
+
+
+def _pairs(
+    given: Sequence[str],
+    parameter: str,
+    shape: str,
+    split: Callable[[str, str], tuple[str, str, str]],
+    found: _Findings,
+) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for position, text in enumerate(given, 1):
+        key, colon, value = split(text, ":")
+        if not colon or not key:
+            found.refuse(parameter, f"number {position} is not of the form {shape}")
+        elif key in pairs:
+            found.refuse(parameter, f"number {position} repeats what is before its colon")
+        else:
+            pairs[key] = value
+    return pairs
+
+
+def _delimiter(parameters: UploadParameters, found: _Findings) -> str | None:
+    delimiter = "\t" if parameters.delimiter == "\\t" else parameters.delimiter
+    if delimiter is not None and not _is_mark(delimiter, but="\t"):
+        found.refuse("delimiter", "one ASCII character that is no line end; a tab may be written as \\t")
+    quote = parameters.quote
+    if quote and not _is_mark(quote):
+        found.refuse("quote", "one printable ASCII character, or empty for none")
+    elif quote and quote == delimiter:
+        found.refuse("quote", "must differ from the delimiter")
+    elif quote == " " and parameters.trim:
+        found.refuse("quote", "cannot be a blank while blanks are trimmed: ask for trim=false too")
+    return delimiter
+
+
+def _check_columns(parameters: UploadParameters, found: _Findings) -> None:
+    columns = parameters.column
+    if columns and parameters.header:
+        found.refuse("column", "names columns of a file without a header: ask for header=false too")
+    if len(set(columns)) != len(columns):
+        found.refuse("column", "a name stands twice")
+    if any(not 0 < len(name) <= _LONGEST_COLUMN or not _is_plain(name) for name in columns):
+        found.refuse("column", f"a name has 1 to {_LONGEST_COLUMN} characters without control characters")
+
+
+def _check_comment(comment: str | None, found: _Findings) -> None:
+    if comment is not None and not (0 < len(comment) <= 10 and _is_plain(comment)):
+        found.refuse("comment", "1 to 10 characters without control characters")
+
+
+def _check_missing(missing: Sequence[str], found: _Findings) -> None:
+    if any(len(token) > _LONGEST_TOKEN or not _is_plain(token) for token in missing):
+        found.refuse("missing", f"a token has up to {_LONGEST_TOKEN} characters without control characters")
+
+
+def _is_mark(text: str, *, but: str = "") -> bool:
+    return len(text) == 1 and text.isascii() and (text.isprintable() or text in but)
+
+
+def _is_plain(text: str) -> bool:
+    return not any(ord(character) < 32 or ord(character) == 127 for character in text)
