@@ -59,6 +59,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def _resources(settings: Settings, secret: bytes) -> AsyncIterator[Resources]:
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
+    rates = Rates(settings)
     try:
         async with Notifications(database, max_waiters=settings.max_waiters) as notifications:
             yield Resources(
@@ -67,9 +68,10 @@ async def _resources(settings: Settings, secret: bytes) -> AsyncIterator[Resourc
                 storage=open_storage(settings),
                 queue=JobQueue(settings),
                 notifications=notifications,
-                limiter=Rates(settings),
+                limiter=rates,
                 authenticator=Authenticator(database=database, secret=secret),
                 clock=lambda: datetime.now(UTC),
             )
     finally:
+        await rates.close()
         database.close()

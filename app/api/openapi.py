@@ -3,7 +3,6 @@
 The same document is served at `/openapi.json` and kept under `openapi/`; nothing in it depends on settings.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -86,11 +85,6 @@ def document() -> dict[str, Any]:
     app = DescribedApi(title=TITLE, version=VERSION)
     include_routes(app)
     return app.openapi()
-
-
-def rendered(made: Mapping[str, Any]) -> str:
-    """The document as it is kept in a file."""
-    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 def requirement(dependant: Dependant) -> Require | None:

@@ -113,6 +113,10 @@ async def _of_starlette(request: Request, error: Exception) -> Response:
         ours = MethodNotAllowedError(f"{request.method} is not allowed here; allowed: {', '.join(allowed)}")
     elif error.status_code == NotFoundError.status:
         ours = NotFoundError("there is nothing at this path; /docs lists what there is")
+    elif error.status_code == TooLargeError.status:
+        ours = TooLargeError(error.detail)
+    elif error.status_code == BadRequestError.status:
+        ours = BadRequestError("the body cannot be read as JSON in UTF-8")
     else:
         ours = _BY_STATUS.get(error.status_code, SureboxError if error.status_code >= 500 else BadRequestError)()
     return problem_response(ours, instance=request.url.path, headers=headers)

@@ -12,6 +12,7 @@ from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from limits.errors import StorageError
+from redis.asyncio import ConnectionPool
 
 from app.errors import TooManyRequestsError
 from app.settings import Settings
@@ -28,13 +29,16 @@ class Rates:
     def __init__(self, settings: Settings) -> None:
         self._rate = RateLimitItemPerMinute(settings.requests_per_minute, namespace="surebox")
         self._local = SlidingWindowCounterRateLimiter(MemoryStorage())
+        pool = ConnectionPool.from_url(
+            settings.redis_url, socket_timeout=_SOCKET_SECONDS, socket_connect_timeout=_SOCKET_SECONDS
+        )
+        self._client_pool = pool  # made here because it understands every address that redis-py does, sockets too
         self._shared = SlidingWindowCounterRateLimiter(
             RedisStorage(
-                f"async+{settings.redis_url}",
+                "async+redis://",
                 implementation="redispy",
                 wrap_exceptions=True,
-                socket_timeout=_SOCKET_SECONDS,
-                socket_connect_timeout=_SOCKET_SECONDS,
+                connection_pool=pool,  # type: ignore[arg-type] # documented, but not in its annotation
             )
         )
         self._shared_from = 0.0
@@ -54,6 +58,10 @@ class Rates:
                 self._shared_from = time.monotonic() + RETRY_SHARED_SECONDS
                 log.warning("rates.local", error=type(error.storage_error).__name__)
         return await self._spend(self._local, owner)
+
+    async def close(self) -> None:
+        """Close the connections to the shared count."""
+        await self._client_pool.disconnect()
 
     async def _spend(self, limiter: SlidingWindowCounterRateLimiter, owner: str) -> None:
         if await limiter.hit(self._rate, owner):

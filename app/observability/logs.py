@@ -102,7 +102,7 @@ def _exception(_logger: object, _method: str, event: Event) -> Event:
 
 def described(error: BaseException) -> dict[str, Any]:
     """What may be logged of an exception: its type, its causes' types, and where it arose."""
-    return {"error": type(error).__name__, "causes": _causes(error), "stack": _frames(error.__traceback__)}
+    return {"error": type(error).__name__, "causes": _causes(error), "frames": _frames(error.__traceback__)}
 
 
 def _causes(error: BaseException) -> list[str]:

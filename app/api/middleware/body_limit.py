@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.problems import problem_response
@@ -42,7 +43,8 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self._max_bytes:
-                raise self._too_large()
+                # FastAPI turns whatever else is raised while it reads a body into a 400
+                raise HTTPException(TooLargeError.status, detail=self._too_large().detail)
             return message
 
         await self._app(scope, counting, send)

@@ -1,0 +1,174 @@
+"""Every answer that is not a success is a problem document, and quotes nothing that was sent."""
+
+import socket
+from typing import Annotated, Any, Literal
+
+import httpx
+import pytest
+from fastapi import APIRouter, Body, FastAPI, Query
+from pydantic import Field
+
+from app.api.invalid import field_errors, pointer_of
+from app.contracts.base import Contract
+from app.errors import StorageFullError
+
+PLANTED = "planted-value-4711"
+
+
+class Cat(Contract):
+    kind: Literal["cat"]
+    k: int = Field(ge=1)
+    lives: dict[str, tuple[int, int]] = Field(default_factory=dict)
+
+
+class Dog(Contract):
+    kind: Literal["dog"]
+    of: list[Cat] = Field(default_factory=list)
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
+
+
+def add_routes(app: FastAPI) -> None:
+    router = APIRouter(prefix="/test")
+
+    @router.post("/pets")
+    def pets(pet: Annotated[Pet, Body()], size: Annotated[int, Query(ge=1)] = 1) -> None: ...
+
+    @router.get("/crash")
+    def crash() -> None:
+        raise RuntimeError(PLANTED)
+
+    @router.get("/full")
+    def full() -> None:
+        raise StorageFullError("the disk of the storage is full: nothing was stored")
+
+    @router.put("/pets")
+    def replace() -> None: ...
+
+    app.include_router(router)
+
+
+@pytest.fixture
+def url(start: Any) -> Any:
+    with start(prepare=add_routes) as api:
+        yield api.url
+
+
+def problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = response.json()
+    assert body["status"] == status
+    assert body["type"] == f"/problems/{code}"
+    assert body["title"]
+    assert body["detail"]
+    assert body["instance"] == response.request.url.path
+    assert PLANTED not in response.text
+    return body
+
+
+def test_unknown_paths_methods_and_crashes_are_problems(url: str) -> None:
+    problem(httpx.get(f"{url}/nope"), 404, "not-found")
+    problem(httpx.get(f"{url}/test/pets/"), 404, "not-found")
+    wrong = httpx.get(f"{url}/test/pets")
+    problem(wrong, 405, "method-not-allowed")
+    assert wrong.headers["allow"] == "POST, PUT"
+    problem(httpx.get(f"{url}/test/full"), 507, "storage-full")
+    crashed = problem(httpx.get(f"{url}/test/crash"), 500, "internal-error")
+    assert "Traceback" not in str(crashed)
+
+
+def test_a_crash_logs_where_and_not_what(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    httpx.get(f"{url}/test/crash")
+    logged = capsys.readouterr()
+    assert "RuntimeError" in logged.out + logged.err
+    assert "in crash" in logged.out + logged.err or " crash" in logged.out + logged.err
+    assert PLANTED not in logged.out + logged.err
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"kind": "cat", "k": 0}, "/k"),
+        ({"kind": "cat"}, "/k"),
+        ({"kind": "cat", "k": PLANTED}, "/k"),
+        ({"kind": "cat", "k": 1, "more": PLANTED}, "/more"),
+        ({"kind": "cat", "k": 1, "cat": PLANTED}, "/cat"),
+        ({"kind": "cat", "k": 1, "lives": {"a/b~c": [1, PLANTED]}}, "/lives/a~1b~0c/1"),
+        ({"kind": "dog", "of": [{"kind": "cat", "k": 1}, {"kind": "cat", "k": 0}]}, "/of/1/k"),
+        ({"kind": PLANTED}, "/kind"),
+        ({}, "/kind"),
+        ([PLANTED], ""),
+    ],
+)
+def test_pointers_lead_into_the_body_as_sent(url: str, body: Any, pointer: str) -> None:
+    errors = problem(httpx.post(f"{url}/test/pets", json=body), 422, "invalid")["errors"]
+    assert [error["pointer"] for error in errors] == [pointer]
+
+
+def test_a_parameter_is_named_with_a_question_mark(url: str) -> None:
+    sent = httpx.post(f"{url}/test/pets", params={"size": PLANTED}, json={"kind": "cat", "k": 1})
+    assert [error["pointer"] for error in problem(sent, 422, "invalid")["errors"]] == ["?size"]
+
+
+def test_a_body_that_is_not_json_is_told_apart(url: str) -> None:
+    headers = {"content-type": "application/json"}
+    broken = httpx.post(f"{url}/test/pets", content=b'{"kind": ' + PLANTED.encode(), headers=headers)
+    problem(broken, 400, "bad-request")
+    problem(httpx.post(f"{url}/test/pets", content=b"\xff\xfe{}", headers=headers), 400, "bad-request")
+    problem(httpx.post(f"{url}/test/pets", content=b"[" * 100_000, headers=headers), 400, "bad-request")
+    other = httpx.post(f"{url}/test/pets", content=PLANTED, headers={"content-type": "text/plain"})
+    problem(other, 415, "unsupported-media-type")
+    absent = problem(httpx.post(f"{url}/test/pets", headers=headers), 422, "invalid")
+    assert absent["errors"] == [{"pointer": "", "detail": "Field required"}]
+
+
+def test_a_large_json_body_is_refused_with_and_without_a_declared_length(start: Any) -> None:
+    with start(prepare=add_routes, max_json_bytes=1_000) as api:
+        headers = {"content-type": "application/json"}
+        declared = httpx.post(f"{api.url}/test/pets", content=b" " * 1_001, headers=headers)
+        problem(declared, 413, "too-large")
+        chunked = httpx.post(f"{api.url}/test/pets", content=iter([b" " * 600] * 2), headers=headers)
+        problem(chunked, 413, "too-large")
+        fits = httpx.post(f"{api.url}/test/pets", content=b" " * 1_000, headers=headers)
+        problem(fits, 400, "bad-request")
+
+
+def test_a_request_id_is_taken_if_sane_and_always_returned(url: str) -> None:
+    assert httpx.get(f"{url}/healthz", headers={"x-request-id": "abc-1"}).headers["x-request-id"] == "abc-1"
+    made = httpx.get(f"{url}/healthz", headers={"x-request-id": 'no "quotes"'}).headers["x-request-id"]
+    assert made
+    assert '"' not in made
+    answer = httpx.get(f"{url}/nope")
+    assert answer.headers["x-request-id"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "content-security-policy" not in httpx.get(f"{url}/docs").headers
+
+
+def test_a_broken_request_line_does_not_break_the_server(url: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as raw:
+        raw.sendall(b"NOT HTTP AT ALL\r\n\r\n")
+        assert b"400" in raw.recv(1000)
+    assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+
+
+def test_pointers_prefer_the_reading_that_keeps_most() -> None:
+    assert pointer_of(["cat", "cat", "k"], body={"cat": {"k": 0}}) == "/cat/k"
+    assert pointer_of(["cat", "k"], body={"k": 1}, missing=False) == "/k"
+    assert pointer_of(["cat", "k"], body={"cat": 1}, missing=True) == "/k"
+    assert pointer_of([0, "function-after[check()]", "x"], body=[{"x": 1}]) == "/0/x"
+
+
+def test_messages_of_our_validators_are_shown_and_others_quote_nothing() -> None:
+    ours = {
+        "type": "value_error",
+        "loc": ("body", "k"),
+        "msg": "Value error, k is odd",
+        "ctx": {"error": ValueError("k is odd")},
+    }
+    theirs = {"type": "uuid_parsing", "loc": ("query", "id"), "msg": f"found `{PLANTED}`", "ctx": {"error": PLANTED}}
+    found = field_errors([ours, ours, theirs], body={"k": 3})
+    assert [(error.pointer, error.detail) for error in found] == [("/k", "k is odd"), ("?id", "not a UUID")]
