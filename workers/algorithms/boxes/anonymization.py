@@ -1,0 +1,136 @@
+"""Boxes from records to certificates: init, step, done, result. What a runner calls.
+
+Notation
+--------
+x : (N, n), records, in the columns' units; only the columns asked for.
+k : least records per box.
+
+Every step takes at most about half a second, so that a job can beat, report and be cancelled between two.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from workers.algorithms.boxes import partition as cutting
+from workers.algorithms.boxes import stages
+from workers.algorithms.boxes.bounds import check_domains
+from workers.algorithms.boxes.state import (
+    Bounding,
+    Certifying,
+    Checked,
+    Comparing,
+    Cutting,
+    Finished,
+    Measuring,
+    Outcome,
+    Request,
+    State,
+)
+from workers.algorithms.core.errors import InfeasibleKError
+from workers.algorithms.core.moments import check_records
+from workers.algorithms.core.statistics import check_statistics
+from workers.algorithms.core.types import FloatArray
+
+Stage = Literal["influence", "partition", "bounds", "uncertainty", "ranges", "done"]
+
+
+def init(x: FloatArray, request: Request) -> State:
+    """Check what is asked.
+
+    Parameters
+    ----------
+    x : (N, n) float64, finite; copied once where it is not C-contiguous.
+    request : what is asked.
+
+    Raises
+    ------
+    InvalidColumnError
+        NaN, infinities, magnitudes above 1e150; values outside a declared domain (OutsideDomainError).
+    InfeasibleKError
+        k above N.
+    UndefinedStatisticError
+        A statistic whose wording is wrong. (One that these records leave undefined is found by the first step.)
+    ValueError
+        k below 1, confidence outside (0, 1), domains that are none.
+    """
+    check_records(x)
+    check_statistics(request.statistics, x.shape[1])
+    if request.k < 1 or not 0.0 < request.confidence < 1.0:
+        msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
+        raise ValueError(msg)
+    if request.k > len(x):
+        raise InfeasibleKError(request.k, len(x))
+    if request.domains:
+        check_domains(x, request.domains)
+    return Checked(x=np.ascontiguousarray(x), request=request)
+
+
+def step(state: State, *, rng: np.random.Generator) -> State:
+    """Go on by about half a second at most.
+
+    Parameters
+    ----------
+    state : from `init` or `step`; used up.
+    rng : places cuts and draws samples. Seeded by the operating system in production.
+
+    Raises
+    ------
+    UndefinedStatisticError
+        These records leave a statistic, or its default scale, undefined.
+    """
+    match state:
+        case Checked():
+            return stages.derive(state)
+        case Measuring():
+            return stages.measure(state)
+        case Cutting():
+            return stages.cut(state)
+        case Bounding():
+            return stages.bound(state, rng)
+        case Comparing():
+            return stages.compare(state)
+        case Certifying():
+            return stages.certify(state)
+        case Finished():
+            return state
+
+
+def done(state: State) -> bool:
+    """Whether the result is there."""
+    return isinstance(state, Finished)
+
+
+def progress(state: State) -> tuple[Stage, float]:
+    """Stage and share of the whole work done, for people."""
+    match state:
+        case Checked():
+            return "influence", 0.0
+        case Measuring():
+            return "influence", 0.15 * state.row / len(state.x)
+        case Cutting():
+            return "partition", 0.15 + 0.4 * cutting.fraction(state.cuts)
+        case Bounding():
+            return "bounds", 0.55
+        case Comparing():
+            return "uncertainty", 0.6 + 0.1 * state.row / len(state.x)
+        case Certifying():
+            parts = len(state.columns) + len(state.certificates)
+            return "ranges", 0.7 + 0.3 * parts / (state.x.shape[1] + len(state.request.statistics))
+        case Finished():
+            return "done", 1.0
+
+
+def result(state: State) -> Outcome:
+    """Boxes and certificates.
+
+    Raises
+    ------
+    ValueError
+        The work is not done.
+    """
+    match state:
+        case Finished(outcome=outcome):
+            return outcome
+    msg = "the boxes are not finished: step until done"
+    raise ValueError(msg)

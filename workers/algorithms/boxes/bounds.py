@@ -1,0 +1,232 @@
+"""Bounds of boxes: tiles of the domain, or the extremes of their records.
+
+Notation
+--------
+lower, upper : (B, n), box b is the product of [lower_i, upper_i), closed where upper_i is the outer bound.
+domain : (n,) pairs of declared bounds, or None where none is declared.
+
+Privacy (science.md section 1, *Cells*): a cut at the midpoint of a gap gives whoever knows one neighbour the other
+one; so each cut is a random point strictly inside its open gap, and a gap without a float inside is never cut
+(boxes.selection). Boxes are numbered by their published bounds, so that numbers tell nothing of the order of records or
+of cuts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.boxes.partition import Partition
+from workers.algorithms.core.errors import OutsideDomainError
+from workers.algorithms.core.rounding import down, up
+from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
+
+Domain = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes as published, with the restricted link from records to boxes.
+
+    Attributes
+    ----------
+    lower, upper : (B, n), in the columns' units.
+    counts : (B,), records in each.
+    box : (N,) int32, box of each record. Restricted in itself: rows are published in random order.
+    outer_from_data : (n,), columns whose outer bounds are the data's rounded extremes, none being declared.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    counts: IntArray
+    box: IndexArray
+    outer_from_data: BoolArray
+
+    @property
+    def centre(self) -> FloatArray:
+        """(B, n), midpoints."""
+        return 0.5 * self.lower + 0.5 * self.upper
+
+    @property
+    def half_width(self) -> FloatArray:
+        """(B, n), D_i of each box as published."""
+        return 0.5 * (self.upper - self.lower)
+
+
+def check_domains(x: FloatArray, domains: Sequence[Domain | None]) -> None:
+    """Refuse domains that are no intervals or leave values outside.
+
+    Raises
+    ------
+    ValueError
+        Not one per column, or an interval that is empty or infinite.
+    OutsideDomainError
+        Values outside.
+    """
+    if len(domains) != x.shape[1]:
+        msg = f"{x.shape[1]} columns need as many domains (None where none is declared), got {len(domains)}"
+        raise ValueError(msg)
+    for column, domain in enumerate(domains):
+        if domain is None:
+            continue
+        low, high = domain
+        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+            msg = f"the domain of column {column} must be two finite numbers, the lower first"
+            raise ValueError(msg)
+        outside = int(np.count_nonzero((x[:, column] < low) | (x[:, column] > high)))
+        if outside:
+            raise OutsideDomainError(column, outside)
+
+
+def rounded_outward(low: float, high: float) -> Domain:
+    """Extremes rounded outward to two significant digits of their distance; a single value stays itself.
+
+    Parameters
+    ----------
+    low, high : a column's extremes.
+
+    Returns
+    -------
+    (float, float)
+        At most `low`, at least `high`; e.g. 17.3 and 94.1 become 17 and 95, 0.2 and 99,999 become 0 and 100,000.
+    """
+    if low == high:
+        return low, high
+    exact_low, exact_high = Decimal(low), Decimal(high)
+    unit = Decimal(1).scaleb((exact_high - exact_low).adjusted() - 1)
+    below = float((exact_low / unit).to_integral_value(ROUND_FLOOR) * unit)
+    above = float((exact_high / unit).to_integral_value(ROUND_CEILING) * unit)
+    return (below if below <= low else down(below)), (above if above >= high else up(above))
+
+
+def outer_bounds(x: FloatArray, domains: Sequence[Domain | None]) -> tuple[FloatArray, FloatArray]:
+    """Return the corners, (n,) each, of the region that cells tile."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    pairs = [d or rounded_outward(float(low[i]), float(high[i])) for i, d in enumerate(domains)]
+    return np.array([p[0] for p in pairs], dtype=np.float64), np.array([p[1] for p in pairs], dtype=np.float64)
+
+
+def cells(x: FloatArray, partition: Partition, domains: Sequence[Domain | None], rng: np.random.Generator) -> Boxes:
+    """Tiles of the domain, half-open, the last one closed; every cut a random point of its gap.
+
+    Parameters
+    ----------
+    x : (N, n) records.
+    partition : groups of these records.
+    domains : declared bounds per column, or None.
+    rng : places the cuts. In production it is seeded by the operating system: whoever has the seed has the neighbours.
+
+    Returns
+    -------
+    Boxes
+        Disjoint, covering the domain, each record in its own.
+    """
+    check_domains(x, domains)
+    low, high = outer_bounds(x, domains)
+    place = cut_points(partition.gap, rng.random(len(partition.gap)))
+    groups = len(partition.starts) - 1
+    lower = np.empty((groups, x.shape[1]))
+    upper = np.empty((groups, x.shape[1]))
+    _tile(partition.axis, partition.child, partition.leaf, place, low, high, lower, upper)
+    return _numbered(partition, lower, upper, np.array([d is None for d in domains]))
+
+
+def tight(x: FloatArray, partition: Partition) -> Boxes:
+    """Extremes of each group's records: narrower than cells, but every bound is somebody's value."""
+    groups = len(partition.starts) - 1
+    lower = np.empty((groups, x.shape[1]))
+    upper = np.empty((groups, x.shape[1]))
+    _extremes(np.ascontiguousarray(x), partition.order, partition.starts, lower, upper)
+    return _numbered(partition, lower, upper, np.zeros(x.shape[1], dtype=np.bool_))
+
+
+def cut_points(gap: FloatArray, share: FloatArray) -> FloatArray:
+    """Points strictly inside open gaps.
+
+    Parameters
+    ----------
+    gap : (m, 2), a < b with a float between them.
+    share : (m,), uniform on [0, 1).
+
+    Returns
+    -------
+    (m,) float64
+        a (1 - share) + b share, brought inside where rounding put it on an end.
+    """
+    a, b = gap[:, 0], gap[:, 1]
+    point = a * (1.0 - share) + b * share
+    return np.asarray(np.clip(point, np.nextafter(a, np.inf), np.nextafter(b, -np.inf)))
+
+
+def _numbered(partition: Partition, lower: FloatArray, upper: FloatArray, from_data: BoolArray) -> Boxes:
+    keys = [side[:, i] for side in (upper, lower) for i in reversed(range(lower.shape[1]))]
+    position = np.lexsort(keys)
+    number = np.empty(len(position), dtype=np.int32)
+    number[position] = np.arange(len(position), dtype=np.int32)
+    counts = partition.counts
+    box = np.empty(len(partition.order), dtype=np.int32)
+    box[partition.order] = np.repeat(number, counts)
+    return Boxes(lower[position], upper[position], counts[position], box, from_data)
+
+
+@njit(nogil=True, cache=True)
+def _extremes(x: FloatArray, order: IndexArray, starts: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+    for b in range(len(starts) - 1):
+        for j in range(x.shape[1]):
+            lower[b, j] = x[order[starts[b]], j]
+            upper[b, j] = lower[b, j]
+        for p in range(starts[b] + 1, starts[b + 1]):
+            for j in range(x.shape[1]):
+                value = x[order[p], j]
+                lower[b, j] = min(lower[b, j], value)
+                upper[b, j] = max(upper[b, j], value)
+
+
+@njit(nogil=True, cache=True)
+def _tile(
+    axis: IndexArray,
+    child: IndexArray,
+    leaf: IntArray,
+    place: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> None:
+    """Bounds of every leaf from the root's; the child with fewer leaves first, so that few nodes wait."""
+    nodes = len(axis)
+    leaves = np.ones(nodes, dtype=np.int64)
+    for node in range(nodes - 1, -1, -1):
+        if axis[node] >= 0:
+            leaves[node] = leaves[child[node]] + leaves[child[node] + 1]
+    n = len(low)
+    waiting = np.zeros(128, dtype=np.int64)
+    low_of = np.empty((128, n))
+    high_of = np.empty((128, n))
+    low_of[0] = low
+    high_of[0] = high
+    top = 1
+    here_low = np.empty(n)
+    here_high = np.empty(n)
+    while top > 0:
+        top -= 1
+        node = waiting[top]
+        if axis[node] < 0:
+            lower[leaf[node]] = low_of[top]
+            upper[leaf[node]] = high_of[top]
+            continue
+        here_low[:] = low_of[top]
+        here_high[:] = high_of[top]
+        first = child[node]
+        larger = first if leaves[first] > leaves[first + 1] else first + 1
+        for part in (larger, 2 * first + 1 - larger):
+            waiting[top] = part
+            low_of[top] = here_low
+            high_of[top] = here_high
+            if part == first:
+                high_of[top, axis[node]] = place[node]
+            else:
+                low_of[top, axis[node]] = place[node]
+            top += 1

@@ -1,0 +1,129 @@
+"""What a release says of each statistic: estimate, linear range, guaranteed range; and what stays in the job's result.
+
+Notation
+--------
+C~ : a statistic at the box centres (XF slide 5), the published estimate, clipped into the guaranteed range.
+Delta_c : linear uncertainty; published with derivatives at box centres, restricted with those at true records.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.ranges.ascent import reached
+from workers.algorithms.boxes.ranges.column import BoxColumn
+from workers.algorithms.boxes.ranges.guaranteed import Range, combine
+from workers.algorithms.boxes.ranges.pairs import correlation_outer, covariance_outer
+from workers.algorithms.boxes.ranges.regression import regression_outer
+from workers.algorithms.boxes.uncertainty import published_delta
+from workers.algorithms.core.influence import influences
+from workers.algorithms.core.moments import moments
+from workers.algorithms.core.rounding import Interval
+from workers.algorithms.core.statistics import Statistic, undefined_because
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number of a statistic as the boxes give it.
+
+    Attributes
+    ----------
+    estimate : C~, None where the box centres leave it undefined.
+    linear : C~ - Delta to C~ + Delta, None likewise.
+    guaranteed : certain to contain the records' value; None where nothing could be proven.
+    inner : reached at both ends by some data consistent with the boxes, or None.
+    gap, exact : relative width between the two; below 1e-9.
+    """
+
+    estimate: float | None
+    linear: Interval | None
+    guaranteed: Interval | None
+    inner: Interval | None
+    gap: float | None
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """One statistic: what may be published, and what is restricted to the job's result.
+
+    Attributes
+    ----------
+    statistic : as asked.
+    published : one per component (regression: intercept first), from the boxes and counts alone.
+    omega : weights used; restricted where they are default ones, being computed from the records.
+    true_value, shift : value over the kept records, and over all records less that; restricted.
+    delta : linear uncertainty with derivatives at the true records; restricted.
+    """
+
+    statistic: Statistic
+    published: tuple[Estimate, ...]
+    omega: tuple[float, ...]
+    true_value: tuple[float, ...]
+    shift: tuple[float, ...]
+    delta: tuple[float, ...]
+
+
+def ranges(statistic: Statistic, boxes: Boxes, columns: Sequence[BoxColumn | None]) -> tuple[Range, ...]:
+    """Guaranteed ranges of a statistic's components.
+
+    Parameters
+    ----------
+    statistic : what is asked.
+    boxes : bounds and counts.
+    columns : (n,), prepared columns; at least those of the statistic are not None.
+
+    Notes
+    -----
+    science.md section 1, "Guaranteed ranges". Means in closed form; variances in one sort; the rest by certain bounds
+    outside and vertex ascent inside.
+    """
+    used = [column for i in statistic.of if (column := columns[i]) is not None]
+    first = used[0]
+    if statistic.kind == "mean":
+        return (first.mean,)
+    if statistic.kind == "variance":
+        return (first.variance,)
+    if statistic.kind == "standard_deviation":
+        outer, inner = first.variance.outer, first.variance.inner
+        return (combine(outer and outer.square_root(), inner and inner.square_root()),)
+    outers: tuple[Interval | None, ...]
+    if statistic.kind == "covariance":
+        outers = (covariance_outer(first, used[1]),)
+    elif statistic.kind == "correlation":
+        outers = (correlation_outer(first, used[1]),)
+    else:
+        outers = regression_outer(tuple(used))
+    inners = reached(statistic, boxes.lower, boxes.upper, boxes.counts.astype(np.float64))
+    return tuple(combine(outer, inner) for outer, inner in zip(outers, inners, strict=True))
+
+
+def estimates(statistic: Statistic, boxes: Boxes, found: tuple[Range, ...]) -> tuple[Estimate, ...]:
+    """Published numbers of a statistic, from the boxes and counts alone.
+
+    Parameters
+    ----------
+    statistic : what is asked.
+    boxes : bounds and counts.
+    found : its guaranteed ranges.
+    """
+    of = list(statistic.of)
+    part = Boxes(boxes.lower[:, of], boxes.upper[:, of], boxes.counts, boxes.box, boxes.outer_from_data[of])
+    local = Statistic(statistic.kind, tuple(range(len(of))), 1.0)
+    centres = moments(part.centre, boxes.counts.astype(np.float64))
+    if undefined_because(local, centres) is not None:
+        return tuple(Estimate(None, None, r.outer, r.inner, r.gap, r.exact) for r in found)
+    field = influences([local], centres)
+    return tuple(
+        Estimate(
+            estimate=r.outer.clip(value) if r.outer else value,
+            linear=Interval(value - delta, value + delta),
+            guaranteed=r.outer,
+            inner=r.inner,
+            gap=r.gap,
+            exact=r.exact,
+        )
+        for r, value, delta in zip(found, field.values.tolist(), published_delta(field, part).tolist(), strict=True)
+    )

@@ -1,0 +1,94 @@
+"""Optimal half-widths around a point, and the asymptotic uncertainty they promise.
+
+Notation
+--------
+rho(x) : records per unit volume of the columns that matter.
+a_i(x) : (n,), influence of column i at x.  n : the columns that are not free.
+D_i = c / a_i,  c(x) = 1/2 (k / rho(x) prod_j a_j(x))^(1/n).   (XK slide 9, XF slide 8)
+Delta = (n / N) sum_x c(x).
+
+Delta is a guide, not a bound (science.md section 1).
+"""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from workers.algorithms.core.influence import Influences, absolute_influences
+from workers.algorithms.core.types import FloatArray
+
+_NEIGHBOURS = 32
+_WIDE = 8  # columns beyond which a tree finds neighbours no faster than a scan
+
+
+def asymptotic_half_widths(k: int, density: FloatArray, a: FloatArray) -> FloatArray:
+    """D_i that minimise sum a_i D_i while the box holds k records.
+
+    Parameters
+    ----------
+    k : records per box.
+    density : (m,), rho at each point.
+    a : (m, n), positive a_i at each point.
+
+    Returns
+    -------
+    (m, n) float64
+        In the columns' units.
+
+    Notes
+    -----
+    XK slide 9. Logarithms keep products of many columns finite.
+    """
+    n = a.shape[1]
+    log_c = (np.log(k) - np.log(density) + np.log(a).sum(axis=1)) / n
+    return np.asarray(0.5 * np.exp(log_c)[:, None] / a)
+
+
+def asymptotic_uncertainty(x: FloatArray, field: Influences, k: int, rng: np.random.Generator) -> float | None:
+    """Delta = (n/N) sum c(x), from the distances to the m-th neighbours of a sample.
+
+    Parameters
+    ----------
+    x : (N, n) records.
+    field : derivatives of the statistics.
+    k : records per box.
+    rng : draws the sample where there are more than about 4,000 records.
+
+    Returns
+    -------
+    float or None
+        In the weighted sum's unit; None when fewer than three records or no column that matters give no density.
+
+    Notes
+    -----
+    Distances are the largest of abar_i |x_i - y_i|; with the m-th of M sampled neighbours at distance r the density is
+    ((m - 1) N / M) prod(abar_i) / (2 r)^n, so c = r (k M / ((m - 1) N))^(1/n) (prod a_i / abar_i)^(1/n). a_i is its
+    mean over the neighbours (it vanishes at single records). Where m records coincide c is 0.
+    """
+    used = ~field.free
+    queries, points = _sample_sizes(int(used.sum()))
+    if len(x) < 3 or not used.any():
+        return None
+    pool = x if len(x) <= points else x[np.sort(rng.choice(len(x), points, replace=False))]
+    at = pool if len(pool) <= queries else pool[np.sort(rng.choice(len(pool), queries, replace=False))]
+    span = np.maximum(field.mean - x.min(axis=0), x.max(axis=0) - field.mean)
+    unit = np.where(span > 0.0, span, 1.0)
+    largest = float((field.bound(span) * unit)[used].max())
+    if largest == 0.0:
+        return None
+    a = absolute_influences(field, pool, unit / largest)[:, used].astype(np.float64)
+    mean_a = a.mean(axis=0)
+    if not mean_a.all():
+        return None
+    metric = mean_a / unit[used]
+    m = min(_NEIGHBOURS, len(pool) - 1)
+    tree = cKDTree(pool[:, used] * metric, balanced_tree=False)
+    distance, near = tree.query(at[:, used] * metric, k=m + 1, p=np.inf)
+    local = a[near].mean(axis=1) / mean_a
+    n = len(mean_a)
+    share = (k * len(pool) / (max(m - 1, 1) * len(x))) ** (1.0 / n)
+    c = distance[:, -1] * share * np.exp(np.log(np.maximum(local, 1e-300)).mean(axis=1))
+    return float(n * c.mean() * largest)
+
+
+def _sample_sizes(columns: int) -> tuple[int, int]:
+    return (4096, 100_000) if columns <= _WIDE else (2048, 2048)

@@ -1,0 +1,181 @@
+"""Partition of records into groups of at least k by axis-parallel cuts: init, step, done, result.
+
+Notation
+--------
+x : (N, n), records, in the columns' units.
+k : least records per box.
+a_i(x) range_i : (n,) or (N, n), what column i's whole range is worth to the statistics at a record, up to one common
+    factor; 0 on a free axis. Only ratios between columns matter.
+
+Sources: science.md section 1 ("From half-widths to a real subdivision"); LeFevre et al. 2006 for `mondrian`.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from workers.algorithms.boxes.growth import grow
+from workers.algorithms.core.errors import InfeasibleKError
+from workers.algorithms.core.moments import check_records
+from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
+
+Method = Literal["fast", "mondrian"]
+
+_BUDGET = 40_000_000  # row values per step: about 0.2 s
+_WAITING = 128
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Groups of records and the cuts that made them.
+
+    Attributes
+    ----------
+    order : (N,) int32, records, group after group.
+    starts : (B + 1,), where each group starts in `order`.
+    leaf : (nodes,), group of a leaf, -1 for a cut node. Node 0 is the root, children have larger numbers than parents.
+    axis, child : (nodes,), a cut node's axis and lower child (the upper one follows).
+    gap : (nodes, 2), the neighbouring values about a cut; an original value each, never to be published.
+    """
+
+    order: IndexArray
+    starts: IntArray
+    leaf: IntArray
+    axis: IndexArray
+    child: IndexArray
+    gap: FloatArray
+
+    @property
+    def counts(self) -> IntArray:
+        """(B,), records per group."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """A partition being made. Its arrays are worked on in place: a state is used up by `step`."""
+
+    method: Method
+    k: int
+    rows: FloatArray
+    order: IndexArray
+    per_record: SingleArray
+    constant: FloatArray
+    unit: FloatArray
+    span: IntArray
+    axis: IndexArray
+    child: IndexArray
+    gap: FloatArray
+    waiting: IntArray
+    scratch: FloatArray
+    counters: IntArray
+
+
+def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method) -> PartitionState:
+    """Start with one group of all records.
+
+    Parameters
+    ----------
+    x : (N, n) float64, finite.
+    k : at least 1, at most N.
+    worth : (n,) or (N, n), a_i(x) range_i up to one factor; per record it is float32 and used up.
+    method : `fast` (axis of largest mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the
+        range, strict median; `worth` is ignored).
+
+    Raises
+    ------
+    InfeasibleKError
+        k above N.
+    ValueError
+        k below 1, worth of another shape or negative.
+    """
+    check_records(x)
+    records, columns = x.shape
+    if k < 1:
+        msg = f"k must be at least 1, got {k}"
+        raise ValueError(msg)
+    if k > records:
+        raise InfeasibleKError(k, records)
+    if worth.shape not in ((columns,), x.shape) or not worth.min() >= 0.0:
+        msg = f"worth must be nonnegative, of shape ({columns},) or {x.shape}, got {worth.shape}"
+        raise ValueError(msg)
+    same = worth.ndim == 1
+    nodes = 2 * (records // k) + 1
+    span = np.zeros((nodes, 2), dtype=np.int64)
+    span[0] = 0, records
+    width = x.max(axis=0) - x.min(axis=0)
+    return PartitionState(
+        method=method,
+        k=k,
+        rows=np.array(x, dtype=np.float64, order="C"),
+        order=np.arange(records, dtype=np.int32),
+        per_record=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
+        constant=np.array(worth, dtype=np.float64) if same else np.zeros(columns),
+        unit=np.divide(1.0, width, out=np.zeros(columns), where=width > 0.0),
+        span=span,
+        axis=np.full(nodes, -1, dtype=np.int32),
+        child=np.zeros(nodes, dtype=np.int32),
+        gap=np.zeros((nodes, 2)),
+        waiting=np.zeros(_WAITING, dtype=np.int64),
+        scratch=np.empty(records),
+        counters=np.array([1, 1, 0], dtype=np.int64),
+    )
+
+
+def step(state: PartitionState) -> PartitionState:
+    """Cut for about a fifth of a second: the top cuts first, then subtree after subtree."""
+    grow(
+        state.method == "mondrian",
+        state.k,
+        state.rows,
+        state.order,
+        state.per_record,
+        state.constant,
+        state.unit,
+        state.span,
+        state.axis,
+        state.child,
+        state.gap,
+        state.waiting,
+        state.scratch,
+        state.counters,
+        _BUDGET,
+    )
+    return state
+
+
+def done(state: PartitionState) -> bool:
+    """Whether no node waits to be cut."""
+    return bool(state.counters[1] == 0)
+
+
+def fraction(state: PartitionState) -> float:
+    """Share of the work done, by m log2(m/k) over the waiting nodes."""
+    waiting = state.waiting[: state.counters[1]]
+    sizes = state.span[waiting, 1] - state.span[waiting, 0]
+    left = float(np.sum(sizes * np.log2(np.maximum(sizes / state.k, 1.0))))
+    records = len(state.order)
+    whole = records * np.log2(max(records / state.k, 1.0))
+    return float(1.0 - left / whole) if whole > 0.0 else 1.0
+
+
+def result(state: PartitionState) -> Partition:
+    """Return the groups, in the order in which cuts left them.
+
+    Raises
+    ------
+    ValueError
+        Nodes still wait.
+    """
+    if not done(state):
+        msg = "the partition is not finished: step until done"
+        raise ValueError(msg)
+    nodes = int(state.counters[0])
+    axis = state.axis[:nodes].copy()
+    leaves = np.flatnonzero(axis < 0)
+    leaves = leaves[np.argsort(state.span[leaves, 0])]
+    leaf = np.full(nodes, -1, dtype=np.int64)
+    leaf[leaves] = np.arange(len(leaves))
+    starts = np.append(state.span[leaves, 0], len(state.order))
+    return Partition(state.order, starts, leaf, axis, state.child[:nodes].copy(), state.gap[:nodes].copy())

@@ -1,0 +1,167 @@
+"""Order statistics for the partition's cuts.
+
+Notation
+--------
+v : (m,), values of one axis in one node, in any order; worked on in place.
+r : rank counted from 0: v_r is the element that sorting would put at place r.
+A gap (a, b) between neighbouring values is *open* when a float lies strictly inside it: only there can a cut be placed
+that is neither value. Values without one between them count as equal.
+"""
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.core.types import FloatArray
+
+_SMALL = 24
+_SAMPLE = 33
+
+
+@njit(nogil=True, cache=True)
+def is_open(a: float, b: float) -> bool:
+    """Whether a float lies strictly between a and b, a <= b."""
+    middle = 0.5 * a + 0.5 * b
+    return a < middle < b
+
+
+@njit(nogil=True, cache=True)
+def _sort(v: FloatArray, low: int, high: int) -> None:
+    for i in range(low + 1, high + 1):
+        value = v[i]
+        j = i
+        while j > low and v[j - 1] > value:
+            v[j] = v[j - 1]
+            j -= 1
+        v[j] = value
+
+
+@njit(nogil=True, cache=True)
+def select(v: FloatArray, m: int, r: int) -> float:
+    """Return v_r of the first m values and leave v split about place r; O(m) expected.
+
+    Pivots come from an evenly spaced sample, a little beyond the wanted rank on its farther side (Floyd, Rivest 1975),
+    so that the second pass is over half the values and the third over few. Partition without branches; a second,
+    non-strict pass when the pivot repeats, so that ties cost no more than distinct values.
+    """
+    low = 0
+    high = m - 1
+    sample = np.empty(_SAMPLE)
+    while high - low >= _SMALL:
+        n = high - low + 1
+        size = _SAMPLE if n > 1000 else 9
+        step = (n - 1) // (size - 1)
+        for i in range(size):
+            sample[i] = v[low + i * step]
+        _sort(sample, 0, size - 1)
+        place = (r - low) / n * (size - 1)
+        beyond = 1.5 if size == _SAMPLE else 0.5
+        place = place + beyond if 2 * (r - low) < n else place - beyond
+        pivot = sample[min(max(int(place + 0.5), 0), size - 1)]
+        below = low
+        for i in range(low, high + 1):
+            value = v[i]
+            v[i] = v[below]
+            v[below] = value
+            below += value < pivot
+        if r < below:
+            high = below - 1
+            continue
+        if below - low >= n // 8:
+            low = below
+            continue
+        upto = below
+        for i in range(below, high + 1):
+            value = v[i]
+            v[i] = v[upto]
+            v[upto] = value
+            upto += value <= pivot
+        if r < upto:
+            return float(pivot)
+        low = upto
+    _sort(v, low, high)
+    return float(v[r])
+
+
+@njit(nogil=True, cache=True)
+def _better(p: int, best: int, m: int, k: int) -> bool:
+    """Whether cutting after p values leaves room for more boxes than after `best`, or else more evenly."""
+    if best == 0:
+        return True
+    room = p // k + (m - p) // k
+    best_room = best // k + (m - best) // k
+    if room != best_room:
+        return room > best_room
+    return abs(2 * p - m) < abs(2 * best - m)
+
+
+@njit(nogil=True, cache=True)
+def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+    """Best open gap of all, by sorting: for values so dense that neighbours have no float between them."""
+    ordered = np.sort(v[:m])
+    best = 0
+    for p in range(k, m - k + 1):
+        if is_open(ordered[p - 1], ordered[p]) and _better(p, best, m, k):
+            best = p
+    if best == 0:
+        return 0, 0.0, 0.0
+    return best, ordered[best - 1], ordered[best]
+
+
+@njit(nogil=True, cache=True)
+def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+    """Open gap at floor(floor(m/k)/2) k values, or the better neighbour of the tie there.
+
+    Returns
+    -------
+    p : values on the lower side, 0 when no open gap leaves k on both sides.
+    a, b : the gap's ends: the largest value below the cut and the smallest above it.
+    """
+    r = m // k // 2 * k
+    t = select(v, m, r)
+    a = v[0]
+    for i in range(1, r):
+        a = max(a, v[i])
+    if is_open(a, t):
+        return r, a, t
+    less = 0
+    upto = 0
+    before = -np.inf
+    after = np.inf
+    for i in range(m):
+        if v[i] < t:
+            less += 1
+            before = max(before, v[i])
+        elif v[i] > t:
+            after = min(after, v[i])
+        else:
+            upto += 1
+    upto += less
+    lower = less >= k
+    upper = m - upto >= k
+    if (lower and not is_open(before, t)) or (upper and not is_open(t, after)):
+        return _scan(v, m, k)
+    if lower and (not upper or _better(less, upto, m, k)):
+        return less, before, t
+    if upper:
+        return upto, t, after
+    return 0, 0.0, 0.0
+
+
+@njit(nogil=True, cache=True)
+def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+    """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
+
+    LeFevre, DeWitt, Ramakrishnan 2006, section 4: `lhs = {t : t.dim <= splitVal}`. Departure: where no float lies
+    between the sides the cut is not allowed, because a cell could not be bounded there.
+    """
+    t = select(v, m, (m - 1) // 2)
+    upto = 0
+    after = np.inf
+    for i in range(m):
+        if v[i] > t:
+            after = min(after, v[i])
+        else:
+            upto += 1
+    if upto < k or m - upto < k or not is_open(t, after):
+        return 0, 0.0, 0.0
+    return upto, t, after

@@ -1,0 +1,136 @@
+"""What boxes are made from, and where the work stands between two steps: one frozen class per stage."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from workers.algorithms.boxes.bounds import Boxes, Domain
+from workers.algorithms.boxes.certificate import Certificate
+from workers.algorithms.boxes.partition import Method, Partition, PartitionState
+from workers.algorithms.boxes.ranges.column import BoxColumn
+from workers.algorithms.core.influence import Influences
+from workers.algorithms.core.statistics import Statistic
+from workers.algorithms.core.types import FloatArray, SingleArray
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the boxes.
+
+    Attributes
+    ----------
+    k : least records per box, at least 1.
+    statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
+    partition : `fast` or `mondrian`.
+    bounds : `cells` or `tight`.
+    domains : declared bounds per column, None where none; empty for none at all.
+    confidence : of the statistical uncertainty, in (0, 1).
+    """
+
+    k: int
+    statistics: tuple[Statistic, ...]
+    partition: Method = "fast"
+    bounds: Literal["cells", "tight"] = "cells"
+    domains: tuple[Domain | None, ...] = ()
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Boxes and what they say of the statistics.
+
+    Attributes
+    ----------
+    boxes : to be published (bounds, counts), and the restricted box of each record.
+    privacy_uncertainty : (1/N) sum_p sum_i a_i(x_p) D_i(p). Restricted, like the two below.
+    asymptotic_uncertainty : Delta of the optimal half-widths at the estimated density; None without a density.
+    statistical_uncertainty : A / sqrt(N).
+    certificates : one per statistic, in their order.
+    """
+
+    boxes: Boxes
+    privacy_uncertainty: float
+    asymptotic_uncertainty: float | None
+    statistical_uncertainty: float
+    certificates: tuple[Certificate, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The request can be met as far as its wording tells."""
+
+    x: FloatArray
+    request: Request
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Influences of records are computed, up to `row`; `worth` and `squares` grow in place."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    scale: FloatArray
+    worth: SingleArray
+    squares: FloatArray
+    row: int
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """The partition is being made."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    cuts: PartitionState
+
+
+@dataclass(frozen=True)
+class Bounding:
+    """The partition is made; bounds are not yet."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    partition: Partition
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """Boxes are there; their uncertainty is summed over records up to `row`, `delta` growing in place."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    boxes: Boxes
+    asymptotic: float | None
+    delta: FloatArray
+    row: int
+
+
+@dataclass(frozen=True)
+class Certifying:
+    """Guaranteed ranges are computed, column by column and then statistic by statistic."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    boxes: Boxes
+    asymptotic: float | None
+    delta: FloatArray
+    columns: tuple[BoxColumn | None, ...]
+    certificates: tuple[Certificate, ...]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The outcome is there."""
+
+    outcome: Outcome
+
+
+State: TypeAlias = Checked | Measuring | Cutting | Bounding | Comparing | Certifying | Finished

@@ -1,0 +1,69 @@
+"""Linear privacy uncertainty and statistical uncertainty.
+
+Notation
+--------
+D_i(b) : (B, n), half-widths of the boxes as published.
+b_i^c, a_i, omega_c, IF_c : as in core.influence.
+Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), in the statistic's unit.      (XK slide 6, science.md section 1)
+A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. (science.md section 1, dismissing)
+"""
+
+import numpy as np
+from scipy.special import ndtri
+
+from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.core.influence import Influences, half_width_sums
+from workers.algorithms.core.types import FloatArray
+
+
+def published_delta(field: Influences, boxes: Boxes) -> FloatArray:
+    """Delta_c with the derivatives at box centres: a function of what is published.
+
+    Parameters
+    ----------
+    field : derivatives at the moments *of the box centres*.
+    boxes : bounds and counts.
+
+    Returns
+    -------
+    (components,) float64
+    """
+    numbers = np.arange(len(boxes.counts), dtype=np.int32)
+    return half_width_sums(field, boxes.centre, numbers, boxes.half_width, boxes.counts / boxes.counts.sum())
+
+
+def record_delta(field: Influences, x: FloatArray, boxes: Boxes, first: int, last: int) -> FloatArray:
+    """Part of Delta_c with the derivatives at the true records; restricted.
+
+    Parameters
+    ----------
+    field : derivatives at the moments of the records.
+    x : (N, n) records.
+    boxes : their boxes.
+    first, last : the records counted; the parts add up.
+
+    Returns
+    -------
+    (components,) float64
+        `omega` times the sum over all records is the privacy uncertainty (1/N) sum_p sum_i a_i(x_p) D_i(p).
+    """
+    weight = np.full(len(boxes.counts), 1.0 / len(x))
+    return half_width_sums(field, x[first:last], boxes.box[first:last], boxes.half_width, weight)
+
+
+def statistical_uncertainty(omega: FloatArray, deviations: FloatArray, confidence: float, records: int) -> float:
+    """Return A / sqrt(N): half-width of the confidence interval, summed over the weighted statistics.
+
+    Parameters
+    ----------
+    omega : (components,), weights.
+    deviations : (components,), standard deviations of the influence functions.
+    confidence : in (0, 1).
+    records : N.
+
+    Notes
+    -----
+    The sum over statistics, not the root of squares: it is the one that bounds (science.md section 1).
+    """
+    z = float(ndtri(0.5 + 0.5 * confidence))
+    return float(z * (omega @ deviations) / np.sqrt(records))

@@ -1,0 +1,38 @@
+"""What the algorithms refuse, each with the facts a caller needs to name the offending field."""
+
+
+class InfeasibleKError(ValueError):
+    """More records per box were asked for than there are records."""
+
+    def __init__(self, asked: int, largest: int) -> None:
+        super().__init__(f"k = {asked} asked, {largest} records: the largest k is {largest}")
+        self.asked = asked
+        self.largest = largest
+
+
+class UndefinedStatisticError(ValueError):
+    """A statistic that these records, or its own wording, leave undefined; `index` is its place in the list."""
+
+    def __init__(self, index: int, kind: str, columns: tuple[int, ...], reason: str) -> None:
+        super().__init__(f"statistic {index} ({kind} of columns {list(columns)}) is undefined: {reason}")
+        self.index = index
+        self.kind = kind
+        self.columns = columns
+        self.reason = reason
+
+
+class InvalidColumnError(ValueError):
+    """A column with values that no method can take; `column` is its place among the columns."""
+
+    def __init__(self, column: int, reason: str) -> None:
+        super().__init__(f"column {column}: {reason}")
+        self.column = column
+        self.reason = reason
+
+
+class OutsideDomainError(InvalidColumnError):
+    """A column with values outside its declared domain; `count` says how many."""
+
+    def __init__(self, column: int, count: int) -> None:
+        super().__init__(column, f"{count} values lie outside the declared domain")
+        self.count = count
