@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from app.contracts.boxes import BoxesSpec, Missing, Partition, RareRecords, Statistic, StatisticKind
-from app.contracts.datasets import NUMERIC, Column, NumericSummary, Profile
+from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
 from app.errors import FieldError
 
-#: Options of the contract that are not built yet, by field and value.
-NOT_BUILT: dict[str, frozenset[str]] = {
-    "partition": frozenset({Partition.OPTIMAL}),
-    "rare_records": frozenset({RareRecords.DISMISS, RareRecords.WEIGH}),
-}
+#: A double holds every integer up to this size.
+_EXACT_INTEGER = 2**53
 
 
 def fill(spec: BoxesSpec, profile: Profile) -> BoxesSpec:
@@ -42,9 +39,14 @@ def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
 
 
 def _not_built(spec: BoxesSpec) -> Iterator[FieldError]:
-    for field, values in NOT_BUILT.items():
-        if getattr(spec, field) in values:
-            yield FieldError(f"/{field}", f"`{getattr(spec, field)}` is not built yet")
+    asked = {
+        "partition": spec.partition is Partition.OPTIMAL,
+        "rare_records": spec.rare_records is not RareRecords.KEEP,
+        "l": spec.l is not None,
+        "count_keep": spec.count_keep,
+    }
+    for field in (name for name, is_asked in asked.items() if is_asked):
+        yield FieldError(f"/{field}", f"`{field}` = {getattr(spec, field)} is not built yet")
 
 
 def _unknown(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
@@ -100,8 +102,15 @@ def _values(spec: BoxesSpec, columns: dict[str, Column], numeric: dict[str, Nume
             )
         if summary.infinite:
             yield FieldError(f"/columns/{index}", f"column {name!r} has {summary.infinite} infinite values")
+        if column.type is ColumnType.INTEGER and _wide(summary):
+            yield FieldError(f"/columns/{index}", f"column {name!r} has integers beyond 2^53 in size")
         if name in spec.domains and _outside(summary, spec.domains[name]):
             yield FieldError(f"/domains/{_escape(name)}", f"column {name!r} has values outside this domain")
+
+
+def _wide(summary: NumericSummary) -> bool:
+    ends = (summary.finite_minimum or 0.0, summary.finite_maximum or 0.0)
+    return max(map(abs, ends)) > _EXACT_INTEGER
 
 
 def _outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:

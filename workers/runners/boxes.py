@@ -1,0 +1,200 @@
+"""Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from app.contracts.boxes import BoxesSpec, Missing, Partition
+from app.contracts.jobs import Progress
+from app.errors import FieldError, InfeasibleError, InvalidError
+from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.partition import Method
+from workers.algorithms.boxes.state import Request, State
+from workers.algorithms.core.errors import (
+    InfeasibleKError,
+    InvalidColumnError,
+    OutsideDomainError,
+    UndefinedStatisticError,
+)
+from workers.algorithms.core.statistics import Statistic
+from workers.runners import boxes_report
+from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.runners.frames.columns import FloatTable, numeric_columns, take_rows
+from workers.runners.frames.release import write_release
+
+#: Share of the whole job that is spent before the algorithm and before the release is written.
+_READ, _COMPUTED = 0.1, 0.8
+_PARTITIONS: dict[Partition, Method] = {Partition.FAST: "fast", Partition.MONDRIAN: "mondrian"}
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymizing:
+    """Where the work stands: the algorithm's state, and which records it works on."""
+
+    spec: BoxesSpec
+    records: int
+    kept_rows: NDArray[np.int64]
+    algorithm: State
+
+
+class BoxesRunner:
+    """Reads the columns, advances the algorithm, writes the release."""
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing:  # noqa: ARG002  (the protocol's)
+        """Read the columns and leave out what the specification says.
+
+        Raises
+        ------
+        InfeasibleError, InvalidError
+            What only the records could tell.
+        """
+        spec = _specification(job)
+        job.tick(0.0, "read")
+        table = numeric_columns(job.dataset_path(), spec.columns)
+        rows = _complete(table, spec)
+        values = table.values if len(rows) == len(table.values) else table.values[rows]
+        return Anonymizing(spec, len(table.values), rows, _checked(values, spec))
+
+    def step(self, state: Anonymizing, *, rng: np.random.Generator) -> Anonymizing:
+        """Advance the algorithm."""
+        try:
+            following = anonymization.step(state.algorithm, rng=rng)
+        except UndefinedStatisticError as error:
+            raise _undefined(error, state.spec) from None
+        return Anonymizing(state.spec, state.records, state.kept_rows, following)
+
+    def done(self, state: Anonymizing) -> bool:
+        """Whether boxes and certificates are there."""
+        return anonymization.done(state.algorithm)
+
+    def progress(self, state: Anonymizing) -> Progress:
+        """Stage of the algorithm."""
+        stage, share = anonymization.progress(state.algorithm)
+        return Progress(fraction=_READ + (_COMPUTED - _READ) * share, stage=stage)
+
+    def finish(self, state: Anonymizing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        """Write the release, rows in random order, and the result."""
+        job.tick(_COMPUTED, "release")
+        spec, outcome = state.spec, anonymization.result(state.algorithm)
+        order = rng.permutation(len(state.kept_rows))
+        kept = pl.DataFrame(take_rows(job.dataset_path(), spec.keep, state.kept_rows[order]))
+        columns = _release_columns(spec, outcome.boxes, order, kept)
+        job.tick(_COMPUTED + 0.05, "release")
+        files = write_release(columns, job.scratch)
+        result = boxes_report.result(
+            spec,
+            outcome,
+            records=state.records,
+            kept=len(order),
+            k_with_keep=_k_with_keep(outcome.boxes, order, kept),
+        )
+        return Outcome(
+            summary=result,
+            result=result,
+            release=ReleaseDraft(
+                rows=len(order),
+                columns=boxes_report.release_schema(spec, job.dataset),
+                files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+                flags=boxes_report.flags(spec, outcome.boxes),
+                statistics=boxes_report.public_statistics(result),
+                parameters=boxes_report.public_parameters(spec),
+            ),
+        )
+
+
+def _specification(job: JobContext) -> BoxesSpec:
+    """The job's specification; the seed stands beside it, never in it."""
+    return BoxesSpec.model_validate({**job.spec, "seed": job.seed})
+
+
+def _complete(table: FloatTable, spec: BoxesSpec) -> NDArray[np.int64]:
+    """Positions of the records that take part.
+
+    Raises
+    ------
+    InvalidError
+        Missing values that are not to be dropped, or integers that a double cannot hold.
+    InfeasibleError
+        Fewer than k complete records.
+    """
+    errors = []
+    for index, name in enumerate(table.names):
+        if table.missing[index] and spec.missing is Missing.REFUSE:
+            errors.append(FieldError(f"/columns/{index}", f"column {name!r} has {table.missing[index]} missing values"))
+        if table.wide[index]:
+            errors.append(
+                FieldError(f"/columns/{index}", f"column {name!r} has {table.wide[index]} integers beyond 2^53 in size")
+            )
+    if errors:
+        raise InvalidError("columns that cannot become boxes; see `errors`", errors=errors)
+    if not table.missing.any():
+        return np.arange(len(table.values))
+    rows = np.flatnonzero(~np.isnan(table.values).any(axis=1))
+    if len(rows) < spec.k:
+        raise _infeasible(InfeasibleKError(spec.k, len(rows)), "complete records")
+    return rows
+
+
+def _checked(values: NDArray[np.float64], spec: BoxesSpec) -> State:
+    try:
+        return anonymization.init(values, _request(spec))
+    except InfeasibleKError as error:
+        raise _infeasible(error, "records") from None
+    except UndefinedStatisticError as error:
+        raise _undefined(error, spec) from None
+    except OutsideDomainError as error:
+        name = spec.columns[error.column]
+        detail = f"{error.count} values of column {name!r} lie outside its domain"
+        raise InvalidError(detail, errors=[FieldError(f"/domains/{name}", detail)]) from None
+    except InvalidColumnError as error:
+        detail = f"column {spec.columns[error.column]!r}: {error.reason}"
+        raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+
+
+def _request(spec: BoxesSpec) -> Request:
+    place = {name: index for index, name in enumerate(spec.columns)}
+    return Request(
+        k=spec.k,
+        statistics=tuple(
+            Statistic(one.kind.value, tuple(place[name] for name in one.of), one.weight)
+            for one in spec.statistics or ()
+        ),
+        partition=_PARTITIONS[spec.partition],
+        bounds=spec.bounds.value,
+        domains=tuple(spec.domains.get(name) for name in spec.columns),
+        confidence=spec.confidence,
+    )
+
+
+def _infeasible(error: InfeasibleKError, what: str) -> InfeasibleError:
+    detail = f"k = {error.asked} asked, {error.largest} {what}: the largest k is {error.largest}"
+    return InfeasibleError(detail, errors=[FieldError("/k", detail)])
+
+
+def _undefined(error: UndefinedStatisticError, spec: BoxesSpec) -> InfeasibleError:
+    names = ", ".join(repr(spec.columns[i]) for i in error.columns)
+    detail = f"the {error.kind} of {names} is undefined: {error.reason}"
+    return InfeasibleError(detail, errors=[FieldError(f"/statistics/{error.index}", detail)])
+
+
+def _release_columns(spec: BoxesSpec, boxes: Boxes, order: NDArray[np.int64], kept: pl.DataFrame) -> Mapping[str, Any]:
+    """One row a record, in the given order: its box, the box's bounds, its kept values."""
+    of_row = boxes.box[order]
+    columns: dict[str, Any] = {"box": of_row.astype(np.int64) + 1}
+    for index, name in enumerate(spec.columns):
+        columns[f"{name}_lo"] = np.take(boxes.lower[:, index], of_row)
+        columns[f"{name}_hi"] = np.take(boxes.upper[:, index], of_row)
+    return columns | {name: kept[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in spec.keep}
+
+
+def _k_with_keep(boxes: Boxes, order: NDArray[np.int64], kept: pl.DataFrame) -> int:
+    """The least number of records that share a box and all kept values (a missing value is a value)."""
+    if not kept.width:
+        return int(boxes.counts.min())
+    rows = kept.with_columns(pl.Series("", boxes.box[order]))
+    return min(rows.group_by(rows.columns).len("\x00")["\x00"].to_list())

@@ -1,0 +1,91 @@
+"""What a box release and its job say in words and numbers: result, public statistics, flags, schema."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.contracts.boxes import Bounds, BoxesResult, BoxesSpec, RestrictedStatistic, StatisticResult
+from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.certificate import Certificate
+from workers.algorithms.boxes.state import Outcome
+from workers.algorithms.core.rounding import Interval
+from workers.runners.base import DatasetRef
+
+#: What a release says of a statistic; everything else is restricted to the job's owner.
+PUBLIC = tuple(StatisticResult.model_fields)
+
+
+def result(spec: BoxesSpec, outcome: Outcome, *, records: int, kept: int, k_with_keep: int) -> dict[str, Any]:
+    """The job's whole result, restricted fields included."""
+    made = BoxesResult(
+        records=records,
+        kept=kept,
+        dismissed=0,
+        dropped=records - kept,
+        boxes=len(outcome.boxes.counts),
+        smallest_box=int(outcome.boxes.counts.min()),
+        largest_box=int(outcome.boxes.counts.max()),
+        k_with_keep=k_with_keep,
+        privacy_uncertainty=outcome.privacy_uncertainty,
+        asymptotic_uncertainty=outcome.asymptotic_uncertainty,
+        statistical_uncertainty=outcome.statistical_uncertainty,
+        statistics=tuple(_statistic(spec, index, one) for index, one in enumerate(outcome.certificates)),
+    )
+    return made.model_dump(mode="json", by_alias=True)
+
+
+def _statistic(spec: BoxesSpec, index: int, certificate: Certificate) -> RestrictedStatistic:
+    asked = (spec.statistics or ())[index]
+    single = asked.kind != "regression"
+    published = certificate.published
+
+    def shape(values: Sequence[Any]) -> Any:
+        return values[0] if single else tuple(values)
+
+    gaps = [one.gap for one in published]
+    return RestrictedStatistic(
+        kind=asked.kind,
+        of=asked.of,
+        weight=1.0 if asked.weight is None else asked.weight,
+        estimate=shape([one.estimate for one in published]),
+        linear=shape([_pair(one.linear) for one in published]),
+        guaranteed=shape([_pair(one.guaranteed) for one in published]),
+        inner=shape([_pair(one.inner) for one in published]),
+        exact=all(one.exact for one in published),
+        gap=None if None in gaps else max(gap for gap in gaps if gap is not None),
+        true_value=shape(certificate.true_value),
+        shift=shape(certificate.shift),
+        delta_at_records=shape(certificate.delta),
+    )
+
+
+def _pair(interval: Interval | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval.lower, interval.upper)
+
+
+def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The statistics without what is restricted."""
+    return [{name: one[name] for name in PUBLIC} for one in whole["statistics"]]
+
+
+def public_parameters(spec: BoxesSpec) -> dict[str, Any]:
+    """What a release may say of how it was made."""
+    fields = {"method", "columns", "k", "statistics", "domains", "bounds", "rare_records", "confidence", "partition"}
+    return spec.model_dump(mode="json", include=fields | {"l", "epsilon", "sensitive", "keep", "count_keep"})
+
+
+def flags(spec: BoxesSpec, boxes: Boxes) -> list[str]:
+    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
+    raised = {
+        "tight-bounds": spec.bounds is Bounds.TIGHT,
+        "outer-bounds-from-data": spec.bounds is Bounds.CELLS and bool(boxes.outer_from_data.any()),
+        "kept-columns-not-counted": bool(spec.keep) and not spec.count_keep,
+        "reproducible": spec.seed is not None,
+    }
+    return [name for name, is_raised in raised.items() if is_raised]
+
+
+def release_schema(spec: BoxesSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+    """Names and types of the release's columns."""
+    types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
+    ends = [{"name": f"{name}_{end}", "type": "number"} for name in spec.columns for end in ("lo", "hi")]
+    return [{"name": "box", "type": "integer"}, *ends, *({"name": name, "type": types[name]} for name in spec.keep)]
