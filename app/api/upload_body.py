@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from app.contracts.datasets import FileFormat
 from app.datasets.decoding import Decoder
 from app.datasets.staging import Staged, Staging
-from app.errors import BadRequestError, TooLargeError, UnsupportedMediaTypeError
+from app.errors import BadRequestError, FieldError, InvalidError, TooLargeError, UnsupportedMediaTypeError
 from app.settings import Settings
 from app.storage.protocol import Storage
 
@@ -22,6 +22,8 @@ MEDIA_TYPES: Final = {
     "application/vnd.apache.parquet": FileFormat.PARQUET,
     "application/x-ndjson": FileFormat.NDJSON,
 }
+#: For clients that can send bytes only, as generated ones do: the query says what they are.
+BYTES: Final = "application/octet-stream"
 _CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 _PLAIN: Final = frozenset({"", "identity"})
 _GZIP: Final = frozenset({"gzip", "x-gzip"})
@@ -37,19 +39,21 @@ class BodyKind:
     gzipped: bool
 
 
-def body_kind(request: Request, *, max_bytes: int) -> BodyKind:
-    """Read the headers.
+def body_kind(request: Request, *, named: FileFormat | None, max_bytes: int) -> BodyKind:
+    """Read the headers; `named` is the format that the query says.
 
     Raises
     ------
     UnsupportedMediaTypeError
         For a Content-Type, charset or Content-Encoding that cannot be read.
+    InvalidError
+        When the query says another format than the Content-Type.
     TooLargeError
         When the declared length is over the limit already.
     BadRequestError
         When the declared length is no number.
     """
-    file_format = _format(request.headers.get("content-type", ""))
+    file_format = _format(request.headers.get("content-type", ""), named)
     encoding = ",".join(request.headers.getlist("content-encoding")).strip().lower()
     if encoding not in _PLAIN | _GZIP:
         raise UnsupportedMediaTypeError("Content-Encoding can be gzip, or left out for a body that is not compressed")
@@ -96,12 +100,18 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
         yield b"".join(held)
 
 
-def _format(content_type: str) -> FileFormat:
+def _format(content_type: str, named: FileFormat | None) -> FileFormat:
     media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
-    if media_type not in MEDIA_TYPES:
-        raise UnsupportedMediaTypeError(f"Content-Type must be one of {', '.join(MEDIA_TYPES)}")
+    found = named if media_type == BYTES else MEDIA_TYPES.get(media_type)
+    if found is None:
+        raise UnsupportedMediaTypeError(
+            f"Content-Type must be one of {', '.join(MEDIA_TYPES)}, or {BYTES} with `format` in the query"
+        )
+    if named not in {None, found}:
+        detail = f"the Content-Type is that of {found.value}: leave `format` out, or send {BYTES}"
+        raise InvalidError(f"format: {detail}", errors=[FieldError("?format", detail)])
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "charset" and value.strip().strip('"') not in _CHARSETS:
             raise UnsupportedMediaTypeError("text must be UTF-8: convert the file, and send charset=utf-8 or none")
-    return MEDIA_TYPES[media_type]
+    return found

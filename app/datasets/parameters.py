@@ -11,6 +11,8 @@ from app.contracts.datasets import ColumnType, FileFormat, ReadOptions
 from app.errors import FieldError, InvalidError
 
 DEFAULT_NAME: Final = "unnamed"
+#: Not the parameter's own default: generators of clients stumble over a default of one quotation mark.
+DEFAULT_QUOTE: Final = '"'
 _LONGEST_NAME: Final = 200
 _LONGEST_TOKEN: Final = 200
 _LONGEST_COLUMN: Final = 1_000
@@ -28,10 +30,15 @@ class UploadParameters(Contract):
 
     name: str = Field(default=DEFAULT_NAME, description="What the owner calls it, up to 200 characters.")
     label: Many = Field(default=[], description="`key:value`, repeatable: a label of the dataset.")
+    format: FileFormat | None = Field(
+        default=None, description="What the body is, where its Content-Type is only `application/octet-stream`."
+    )
     delimiter: str | None = Field(
         default=None, description="CSV, TSV: between fields, one character; a tab may be written as `\\t`."
     )
-    quote: str = Field(default='"', description="CSV, TSV: around fields, one character; empty for none.")
+    quote: str | None = Field(
+        default=None, description='CSV, TSV: around fields, one character, `"` by default; empty for none.'
+    )
     header: bool = Field(default=True, description="CSV, TSV: whether the first record names the columns.")
     column: Many = Field(
         default=[], description="CSV, TSV with `header=false`, repeatable: names of the columns, in order."
@@ -83,7 +90,8 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
     name = _name(parameters.name, found)
     labels = _labels(parameters.label, found)
     types = _types(parameters.type, found)
-    delimiter = _delimiter(parameters, found)
+    quote = DEFAULT_QUOTE if parameters.quote is None else parameters.quote
+    delimiter = _delimiter(parameters, quote, found)
     _check_columns(parameters, found)
     _check_comment(parameters.comment, found)
     _check_missing(parameters.missing, found)
@@ -93,7 +101,7 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
     options = ReadOptions(
         format=file_format,
         delimiter=delimiter,
-        quote=parameters.quote,
+        quote=quote,
         header=parameters.header,
         column=tuple(parameters.column),
         skip_rows=parameters.skip_rows,
@@ -158,11 +166,10 @@ def _pairs(
     return pairs
 
 
-def _delimiter(parameters: UploadParameters, found: _Findings) -> str | None:
+def _delimiter(parameters: UploadParameters, quote: str, found: _Findings) -> str | None:
     delimiter = "\t" if parameters.delimiter == "\\t" else parameters.delimiter
     if delimiter is not None and not _is_mark(delimiter, but="\t"):
         found.refuse("delimiter", "one ASCII character that is no line end; a tab may be written as \\t")
-    quote = parameters.quote
     if quote and not _is_mark(quote):
         found.refuse("quote", "one printable ASCII character, or empty for none")
     elif quote and quote == delimiter:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from app.api.upload_body import MEDIA_TYPES
+from app.api.upload_body import BYTES, MEDIA_TYPES
 from app.contracts.base import Contract
 from app.contracts.datasets import Dataset
 
@@ -22,11 +22,11 @@ _REPLAYED: Final = {"schema": {"type": "string"}, "description": "`true` when an
 CREATED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED, "Idempotent-Replayed": _REPLAYED}
 READING_HEADERS: Final = CREATED_HEADERS | {"Retry-After": _SECONDS}
 
-#: The body of an upload: the file itself, in any of the formats.
+#: The body of an upload: the file itself, in any of the formats. The last one is what generators take: bytes as such.
 UPLOAD_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "description": "The file. Text is UTF-8.",
-        "content": {name: {"schema": {"type": "string", "format": "binary"}} for name in MEDIA_TYPES},
+        "content": {name: {"schema": {"type": "string", "format": "binary"}} for name in (*MEDIA_TYPES, BYTES)},
     }
 }
