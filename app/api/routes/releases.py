@@ -1,0 +1,220 @@
+"""Reading, downloading and deleting releases."""
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import AwareDatetime
+
+from app.api.byte_ranges import asked_range
+from app.api.conditional import etag_of, is_fresh
+from app.api.deps import ResourcesDep, require
+from app.api.pagination import After, PageDep, page
+from app.api.problems import problem_response, responses
+from app.api.schemas.releases import (
+    ARTIFACT,
+    HEADERS_ONLY,
+    MEDIA_TYPES,
+    NOT_MODIFIED,
+    PART,
+    WHOLE,
+    ReleaseList,
+    ReleaseStatistics,
+)
+from app.auth.principal import Principal
+from app.contracts.releases import Release, ReleaseFormat
+from app.errors import NotFoundError, RangeNotSatisfiableError
+from app.releases import delete, read
+
+router = APIRouter(tags=["releases"])
+
+ReleaseId = Annotated[str, Path(description="Id of a release.")]
+Reader = Annotated[Principal, Depends(require("releases:read"))]
+Writer = Annotated[Principal, Depends(require("releases:write"))]
+Format = Annotated[ReleaseFormat, Query(alias="format", description="Format of the file.")]
+IfNoneMatch = Annotated[str | None, Header(description="ETags that are known already: 304 if it is one of them.")]
+Range = Annotated[str | None, Header(alias="Range", description="One range of bytes, to go on with a download.")]
+IfRange = Annotated[str | None, Header(alias="Range", description="Send the range only if this is still the ETag.")]
+_TEXT = r"^[^\x00]{1,200}$"
+_LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
+
+
+async def get_release_filter(
+    method: Annotated[str | None, Query(pattern=_TEXT)] = None,
+    dataset_id: Annotated[str | None, Query(pattern=_TEXT)] = None,
+    created_after: Annotated[AwareDatetime | None, Query(description="RFC 3339, with a time zone.")] = None,
+    label: Annotated[
+        list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")
+    ] = None,
+) -> read.ReleaseFilter:
+    """Which releases the list holds."""
+    pairs = (text.partition(":") for text in label or ())
+    return read.ReleaseFilter(
+        method=method,
+        dataset_id=dataset_id,
+        created_after=created_after,
+        labels={name: value for name, _, value in pairs},
+    )
+
+
+@router.get(
+    "/releases",
+    operation_id="list_releases",
+    summary="List releases",
+    response_model=ReleaseList,
+    responses=responses(422, 429),
+)
+def list_releases(
+    resources: ResourcesDep,
+    principal: Reader,
+    asked: PageDep,
+    only: Annotated[read.ReleaseFilter, Depends(get_release_filter)],
+) -> Any:
+    """Own releases, newest first."""
+    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+    rows = read.list_releases(
+        database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
+    )
+    return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
+
+
+@router.get(
+    "/releases/{release_id}", operation_id="get_release", summary="Read a release", responses=responses(404, 429)
+)
+def get_release(release_id: ReleaseId, resources: ResourcesDep, principal: Reader) -> Release:
+    """One's own release: its columns, and the checksums of its files."""
+    return read.read_release(database=resources.database, owner=principal.owner, release_id=release_id)
+
+
+@router.get(
+    "/releases/{release_id}/data",
+    operation_id="get_release_data",
+    summary="Download a release",
+    response_class=Response,
+    responses={200: WHOLE, 206: PART, 304: NOT_MODIFIED, **responses(404, 416, 422, 429)},
+)
+def get_release_data(
+    request: Request,
+    release_id: ReleaseId,
+    resources: ResourcesDep,
+    principal: Reader,
+    release_format: Format = ReleaseFormat.CSV,
+    if_none_match: IfNoneMatch = None,
+    range_header: Range = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download the file of one format, or one range of its bytes; the bytes never change."""
+    file = read.read_file(
+        database=resources.database, owner=principal.owner, release_id=release_id, release_format=release_format
+    )
+    headers = _data_headers(release_id, file)
+    if is_fresh(if_none_match, file.sha256):
+        return Response(status_code=304, headers={"ETag": headers["ETag"]})
+    try:
+        part = asked_range(range_header, if_range, size=file.bytes, sha256=file.sha256)
+    except RangeNotSatisfiableError as error:
+        return problem_response(error, instance=request.url.path, headers={"Content-Range": f"bytes */{file.bytes}"})
+    start, end = (0, file.bytes) if part is None else (part.start, part.end)
+    try:
+        chunks = resources.storage.chunks(file.key, start=start, end=end)
+    except FileNotFoundError:  # deleted since its row was read
+        raise NotFoundError("there is no release with this id") from None
+    headers["Content-Length"] = str(end - start)
+    if part is not None:
+        headers["Content-Range"] = part.content_range
+    return StreamingResponse(
+        chunks, status_code=200 if part is None else 206, media_type=MEDIA_TYPES[release_format], headers=headers
+    )
+
+
+@router.head(
+    "/releases/{release_id}/data",
+    operation_id="head_release_data",
+    summary="Ask for the size and checksum of a release's file",
+    response_class=Response,
+    responses={200: HEADERS_ONLY, 304: NOT_MODIFIED, **responses(404, 422, 429)},
+)
+def head_release_data(
+    release_id: ReleaseId,
+    resources: ResourcesDep,
+    principal: Reader,
+    release_format: Format = ReleaseFormat.CSV,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Answer with the headers of a download, without its bytes."""
+    file = read.read_file(
+        database=resources.database, owner=principal.owner, release_id=release_id, release_format=release_format
+    )
+    headers = _data_headers(release_id, file)
+    if is_fresh(if_none_match, file.sha256):
+        return Response(status_code=304, headers={"ETag": headers["ETag"]})
+    return Response(media_type=MEDIA_TYPES[release_format], headers=headers | {"Content-Length": str(file.bytes)})
+
+
+@router.get(
+    "/releases/{release_id}/statistics",
+    operation_id="get_release_statistics",
+    summary="Read the statistics of a release",
+    response_model=ReleaseStatistics,
+    responses={200: ARTIFACT, 304: NOT_MODIFIED, **responses(404, 429)},
+)
+def get_release_statistics(
+    release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+) -> Response:
+    """What the release says of its statistics, with the ranges that hold."""
+    found = read.read_statistics(database=resources.database, owner=principal.owner, release_id=release_id)
+    return _artifact({"statistics": found}, if_none_match)
+
+
+@router.get(
+    "/releases/{release_id}/provenance",
+    operation_id="get_release_provenance",
+    summary="Read the public provenance of a release",
+    response_model=dict[str, Any],
+    responses={200: ARTIFACT, 304: NOT_MODIFIED, **responses(404, 429)},
+)
+def get_release_provenance(
+    release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+) -> Response:
+    """How the release came to be, as W3C PROV-JSON without restricted facts."""
+    found = read.read_provenance(database=resources.database, owner=principal.owner, release_id=release_id)
+    return _artifact(found, if_none_match)
+
+
+@router.delete(
+    "/releases/{release_id}",
+    operation_id="delete_release",
+    summary="Delete a release",
+    status_code=204,
+    response_class=Response,
+    responses={204: {"description": "The bytes are gone."}, **responses(404, 429)},
+)
+def delete_release(release_id: ReleaseId, resources: ResourcesDep, principal: Writer) -> Response:
+    """Remove a release's bytes for good; its job and the job's provenance remain."""
+    delete.delete_release(
+        database=resources.database,
+        storage=resources.storage,
+        owner=principal.owner,
+        release_id=release_id,
+        now=resources.clock(),
+    )
+    return Response(status_code=204)
+
+
+def _data_headers(release_id: str, file: read.ReleaseFile) -> dict[str, str]:
+    return {
+        "ETag": etag_of(file.sha256),
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": f'attachment; filename="{release_id}.{file.format}"',
+    }
+
+
+def _artifact(content: Any, if_none_match: str | None) -> Response:
+    body = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    sha256 = hashlib.sha256(body).hexdigest()
+    headers = {"ETag": etag_of(sha256)}
+    if is_fresh(if_none_match, sha256):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type="application/json", headers=headers)

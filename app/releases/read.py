@@ -1,0 +1,86 @@
+"""Reading one's releases: what is public of them, and nothing else."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from app.contracts.boxes import StatisticResult
+from app.contracts.releases import Release, ReleaseFormat
+from app.db.repositories import releases
+from app.db.repositories.releases import ReleaseFile, ReleaseFilter
+from app.db.session import Database
+from app.errors import NotFoundError
+
+__all__ = [
+    "ReleaseFile", "ReleaseFilter", "list_releases", "read_file", "read_provenance", "read_release", "read_statistics",
+]  # fmt: skip
+
+#: What may be published of a statistic. Fields are listed, not left out: what is added to results stays restricted.
+PUBLIC: Final = frozenset(StatisticResult.model_fields)
+
+
+def read_release(*, database: Database, owner: str, release_id: str) -> Release:
+    """The owner's release.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none, it was deleted, or it is another owner's.
+    """
+    with database.read() as connection:
+        found = None if "\x00" in release_id else releases.get(connection, owner=owner, release_id=release_id)
+    if found is None:
+        raise _absent()
+    return found
+
+
+def list_releases(
+    *, database: Database, owner: str, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
+) -> Sequence[Release]:
+    """The owner's releases, newest first."""
+    with database.read() as connection:
+        return releases.list_releases(connection, owner=owner, only=only, before=before, limit=limit)
+
+
+def read_file(*, database: Database, owner: str, release_id: str, release_format: ReleaseFormat) -> ReleaseFile:
+    """Where one file of the owner's release lies.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release, or it has no file of this format.
+    """
+    if "\x00" in release_id:
+        raise _absent()
+    with database.read() as connection:
+        found = releases.get_file(connection, owner=owner, release_id=release_id, release_format=release_format.value)
+        known = found is not None or releases.get(connection, owner=owner, release_id=release_id) is not None
+    if found is not None:
+        return found
+    raise NotFoundError(f"this release has no {release_format.value} file") if known else _absent()
+
+
+def read_statistics(*, database: Database, owner: str, release_id: str) -> list[Mapping[str, Any]]:
+    """What the owner's release says of its statistics, without what only the job's result may say."""
+    if "\x00" in release_id:
+        raise _absent()
+    with database.read() as connection:
+        found = releases.get_statistics(connection, owner=owner, release_id=release_id)
+    if found is None:
+        raise _absent()
+    return [{name: value for name, value in statistic.items() if name in PUBLIC} for statistic in found]
+
+
+def read_provenance(*, database: Database, owner: str, release_id: str) -> Mapping[str, Any]:
+    """The public part of the provenance of the owner's release, as PROV-JSON."""
+    if "\x00" in release_id:
+        raise _absent()
+    with database.read() as connection:
+        found = releases.get_public_provenance(connection, owner=owner, release_id=release_id)
+    if found is None:
+        raise _absent()
+    return found
+
+
+def _absent() -> NotFoundError:
+    return NotFoundError("there is no release with this id")
