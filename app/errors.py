@@ -200,6 +200,12 @@ class TimeLimitError(SureboxError):
     code = "time-limit"
 
 
+class MemoryLimitError(SureboxError):
+    """The job exceeded its worker's memory."""
+
+    code = "memory-limit"
+
+
 class FencedError(SureboxError):
     """Another attempt owns the job."""
 

@@ -1,6 +1,7 @@
 """The broker: queue names and sending an id. Only ids travel; the row in Postgres is the truth."""
 
 from functools import cached_property
+from typing import cast
 
 import structlog
 from celery import Celery
@@ -16,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 def broker_url(redis_url: str) -> str:
-    """Return the address as Celery spells it: a Unix socket is `unix://` for redis-py and `redis+socket://` for kombu."""
+    """Return the address as Celery spells it: redis-py says `unix://` to a socket, kombu `redis+socket://`."""
     if not redis_url.startswith("unix://"):
         return redis_url
     return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=", 1)
@@ -81,3 +82,12 @@ class JobQueue:
                 client.ping()
         except (RedisError, OSError) as error:
             raise UnavailableError("the broker cannot be reached; try again in a moment", retry_after=2) from error
+
+    def depth(self, queue: str) -> int | None:
+        """How many ids wait at the broker, sent twice or not; None when it cannot be reached."""
+        try:
+            with Redis.from_url(self._settings.redis_url, socket_timeout=1, socket_connect_timeout=1) as client:
+                return cast("int", client.llen(queue))
+        except (RedisError, OSError) as error:
+            log.warning("depth.failed", queue=queue, error=type(error).__name__)
+            return None

@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     requeue_after_seconds: float = Field(default=15.0, gt=0, description="A row queued for longer is enqueued again.")
     housekeeping_seconds: float = Field(default=2.0, gt=0, description="Between two rounds of housekeeping.")
     staging_hours: float = Field(default=24.0, gt=0, description="Abandoned uploads older than this are removed.")
+    orphan_hours: float = Field(default=1.0, gt=0, description="Stored objects no row points to are removed then.")
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
     worker_memory_bytes: int | None = Field(default=None, gt=0, description="RLIMIT_DATA of a worker's child.")

@@ -73,7 +73,6 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
         **os.environ,
         **thread_settings(concurrency=concurrency, cores=usable_cores()),
         "NUMBA_CACHE_DIR": str(kernel_cache(settings)),
-        "REMAP_SIGTERM": "SIGQUIT",  # a worker that is told to stop gives its task back instead of finishing it
     }
     if queue == "batch":
         os.nice(BATCH_NICENESS)

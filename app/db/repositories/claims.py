@@ -19,6 +19,7 @@ from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_progress import change, job_progress
 from app.db.models.job_result import job_result
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
+from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
 from app.errors import FencedError
@@ -77,16 +78,6 @@ class Ending:
     result: Mapping[str, Any] | None = None
     release_id: str | None = None
     error: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """The whole result, as bytes or as the key they are stored under."""
-
-    body: bytes | None
-    key: str | None
-    bytes: int
-    sha256: str
 
 
 _CLAIM = (

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, func, select, union_all
+from sqlalchemy import Connection, delete, func, select, true, union_all
 
+from app.contracts.datasets import DatasetState
 from app.db.models.dataset import dataset
 from app.db.models.idempotency import idempotency
 from app.db.models.job import job
@@ -27,14 +28,15 @@ def remove_expired_jobs(connection: Connection) -> int:
 
 def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
     """Those of the storage keys that some row points to."""
+    kept = dataset.c.state.in_([DatasetState.INGESTING, DatasetState.READY])
     sources = (
-        release_file.c.key,
-        job_result.c.key,
-        job_checkpoint.c.key,
-        dataset.c.data_key,
-        dataset.c.staged_key,
+        (release_file.c.key, true()),
+        (job_result.c.key, true()),
+        (job_checkpoint.c.key, true()),
+        (dataset.c.data_key, kept),
+        (dataset.c.staged_key, dataset.c.state == DatasetState.INGESTING),
     )
-    statement = union_all(*(select(column).where(column.in_(keys)) for column in sources))
+    statement = union_all(*(select(column).where(column.in_(keys), condition) for column, condition in sources))
     return set(connection.execute(statement).scalars())
 
 

@@ -1,11 +1,11 @@
-"""Provenance: written once, in the transaction that makes a job succeed."""
+"""Provenance: written once, in the transaction that makes a job succeed; `job_results` and `releases` read it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert
 
 from app.db.models.provenance import provenance
 
@@ -34,15 +34,3 @@ class ProvenanceRecord:
 def write(connection: Connection, *, record: ProvenanceRecord) -> None:
     """Write the provenance of a job."""
     connection.execute(insert(provenance).values(**asdict(record)))
-
-
-def of_job(connection: Connection, *, owner: str, job_id: str) -> dict[str, Any] | None:
-    """The whole, restricted provenance of the owner's job."""
-    statement = select(provenance.c.restricted).where(provenance.c.owner == owner, provenance.c.job_id == job_id)
-    return connection.execute(statement).scalar_one_or_none()
-
-
-def of_release(connection: Connection, *, owner: str, release_id: str) -> dict[str, Any] | None:
-    """The public provenance of the owner's release."""
-    mine = (provenance.c.owner == owner) & (provenance.c.release_id == release_id)
-    return connection.execute(select(provenance.c.public).where(mine)).scalar_one_or_none()

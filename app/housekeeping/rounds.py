@@ -1,0 +1,116 @@
+"""What the leader does in a round. Time is the database's; every step is a short transaction of its own."""
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+
+import structlog
+
+from app.datasets.delete import remove_abandoned
+from app.datasets.delete import remove_leftovers as datasets_left
+from app.db.repositories import expiry, reaping, workers
+from app.db.repositories.reaping import Waiting
+from app.db.session import Database
+from app.queue import JobQueue
+from app.releases.delete import remove_leftovers as releases_left
+from app.settings import Settings
+from app.storage.protocol import Storage
+
+#: Prefixes whose objects belong to rows.
+_OWNED = ("releases/", "jobs/", "datasets/")
+_KEYS = 500
+#: A worker's row is kept so long after it was last seen.
+_WORKER_SECONDS = 300.0
+
+log = structlog.get_logger(__name__)
+
+
+class Rounds:
+    """The leader's work."""
+
+    def __init__(self, settings: Settings, *, database: Database, storage: Storage, queue: JobQueue) -> None:
+        self._settings = settings
+        self._database, self._storage, self._queue = database, storage, queue
+
+    def quick(self) -> None:
+        """Reap and requeue: what jobs wait for."""
+        self._reap()
+        self._requeue()
+
+    def slow(self, stop: threading.Event) -> None:
+        """Remove what has expired; `stop` ends it early."""
+        self._expire_rows()
+        self._expire_uploads()
+        for key in self._orphans():
+            if stop.is_set():
+                return
+            self._storage.delete(key)
+            log.info("housekeeping.orphan_removed", key=key)
+
+    def _reap(self) -> None:
+        silent_for = timedelta(seconds=self._settings.heartbeat_timeout_seconds)
+        with self._database.unit_of_work() as unit:
+            lost = reaping.reap(unit.connection, silent_for=silent_for, max_attempts=self._settings.max_attempts)
+        self._send(lost, why="lost")
+
+    def _requeue(self) -> None:
+        """Send ids again where the broker holds fewer than there are queued jobs: some were lost with it.
+
+        A broker that holds as many may hold one twice and lack another; each it hands out makes that visible. So no
+        job is forgotten, and the broker never holds more than twice what it should, however long jobs wait.
+        """
+        older_than = timedelta(seconds=self._settings.requeue_after_seconds)
+        with self._database.read() as connection:
+            queued = reaping.count_queued(connection)
+        for queue, count in queued.items():
+            depth = self._queue.depth(queue)
+            if depth is None or depth >= count:
+                continue
+            with self._database.unit_of_work() as unit:
+                unsent = reaping.take_unsent(unit.connection, queue=queue, older_than=older_than)
+            self._send(unsent, why="requeued")
+
+    def _send(self, waiting: list[Waiting], *, why: str) -> None:
+        for position, each in enumerate(waiting):
+            if not self._queue.enqueue(each.id, queue=each.queue):
+                with self._database.unit_of_work() as unit:
+                    reaping.mark_unsent(unit.connection, job_ids=[left.id for left in waiting[position:]])
+                return
+            log.info("housekeeping.sent", job_id=each.id, why=why)
+
+    def _expire_rows(self) -> None:
+        settings = self._settings
+        with self._database.unit_of_work() as unit:
+            expiry.forget_keys(unit.connection, older_than=timedelta(hours=settings.idempotency_hours))
+            expiry.remove_expired_jobs(unit.connection)
+            workers.forget_silent(unit.connection, older_than_seconds=_WORKER_SECONDS)
+
+    def _expire_uploads(self) -> None:
+        """Uploads that were read or abandoned, and bytes whose deletion was interrupted."""
+        database, storage = self._database, self._storage
+        remove_abandoned(
+            database=database,
+            storage=storage,
+            older_than=timedelta(hours=self._settings.staging_hours),
+            now=self._instant_before(timedelta()),
+        )
+        datasets_left(database=database, storage=storage)
+        releases_left(database=database, storage=storage)
+
+    def _orphans(self) -> Iterator[str]:
+        """Keys of objects that are old and that no row points to: an attempt stored them and died."""
+        before = self._instant_before(timedelta(hours=self._settings.orphan_hours))
+        for prefix in _OWNED:
+            yield from self._unreferenced(prefix, before=before)
+
+    def _instant_before(self, age: timedelta) -> datetime:
+        with self._database.read() as connection:
+            return expiry.instant_before(connection, age=age)
+
+    def _unreferenced(self, prefix: str, *, before: datetime) -> Iterator[str]:
+        old = (stored.key for stored in self._storage.list(prefix) if stored.modified_at < before)
+        while keys := list(islice(old, _KEYS)):
+            with self._database.read() as connection:
+                used = expiry.referenced(connection, keys=keys)
+            yield from (key for key in keys if key not in used)

@@ -1,0 +1,159 @@
+"""Provenance of a job: the record kept in Postgres, and its W3C PROV-JSON, restricted and public.
+
+The public document goes out with the release. It says how the release was made and by which code, and nothing of the
+data it was made from: neither checksum nor number of records of the original, no duration (it grows with both), no
+owner, no seed, and of the specification only what the runner gives for publication.
+"""
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from prov.model import ProvActivity, ProvAgent, ProvDocument, ProvEntity
+
+from app.db.repositories.claims import Claim
+from app.db.repositories.provenance import ProvenanceRecord
+
+_NAMESPACE = "urn:surebox:"
+_PACKAGES = ("surebox", "numpy", "scipy", "numba", "polars", "pyarrow", "celery", "sqlalchemy", "pydantic")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What provenance says of a release."""
+
+    id: str
+    sha256: Mapping[str, str]
+    rows: int
+    flags: tuple[str, ...]
+    parameters: Mapping[str, Any]
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of the code, of Python and of what the numbers depend on."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def record(
+    *, claimed: Claim, attempts: list[dict[str, Any]], finished_at: datetime, published: Published | None
+) -> ProvenanceRecord:
+    """The provenance of a job that has just succeeded."""
+    shown = [{key: _plain(value) for key, value in attempt.items()} for attempt in attempts]
+    return ProvenanceRecord(
+        job_id=claimed.id,
+        owner=claimed.owner,
+        requested_by=claimed.requested_by,
+        requested_at=claimed.created_at,
+        finished_at=finished_at,
+        seconds=(finished_at - attempts[-1]["started_at"]).total_seconds(),
+        dataset_id=claimed.dataset_id,
+        dataset_sha256=None if claimed.dataset is None else claimed.dataset.sha256,
+        spec=claimed.spec,
+        versions=versions(),
+        attempts=shown,
+        release_id=None if published is None else published.id,
+        release_sha256=None if published is None else dict(published.sha256),
+        public=public_document(claimed, finished_at, published),
+        restricted=restricted_document(claimed, shown, finished_at, published),
+    )
+
+
+def public_document(claimed: Claim, finished_at: datetime, published: Published | None) -> dict[str, Any]:
+    """The document that goes out with the release."""
+    document = _document()
+    parameters = {} if published is None else published.parameters
+    job = document.activity(
+        f"surebox:{claimed.id}",
+        other_attributes={"surebox:method": claimed.method, "surebox:parameters": _json(parameters)},
+    )
+    document.wasAssociatedWith(job, _software(document))
+    source = document.entity("surebox:source", {"prov:label": "the original microdata, withheld"})
+    document.used(job, source)
+    if published is not None:
+        _derive(document, job, source, _release(document, published), finished_at)
+    return _serialized(document)
+
+
+def restricted_document(
+    claimed: Claim, attempts: list[dict[str, Any]], finished_at: datetime, published: Published | None
+) -> dict[str, Any]:
+    """The whole document, for the owner of the job."""
+    document = _document()
+    job = document.activity(
+        f"surebox:{claimed.id}",
+        claimed.created_at,
+        finished_at,
+        {
+            "surebox:method": claimed.method,
+            "surebox:kind": claimed.kind,
+            "surebox:specification": _json(claimed.spec),
+            "surebox:attempts": _json(attempts),
+        },
+    )
+    owner = document.agent(f"surebox:owner-{claimed.owner}", {"surebox:owner": claimed.owner})
+    document.wasAssociatedWith(job, _software(document))
+    document.wasAssociatedWith(
+        job, owner, other_attributes={"surebox:api_key": claimed.requested_by} if claimed.requested_by else None
+    )
+    source = None
+    if claimed.dataset is not None:
+        facts: dict[str, Any] = {"surebox:sha256": claimed.dataset.sha256}
+        if claimed.dataset.rows is not None:
+            facts["surebox:rows"] = claimed.dataset.rows
+        source = document.entity(f"surebox:{claimed.dataset.id}", facts)
+        document.used(job, source)
+    if published is not None:
+        _derive(document, job, source, _release(document, published), finished_at)
+    return _serialized(document)
+
+
+def _document() -> ProvDocument:
+    document = ProvDocument()
+    document.add_namespace("surebox", _NAMESPACE)
+    return document
+
+
+def _software(document: ProvDocument) -> ProvAgent:
+    facts: dict[str, Any] = {f"surebox:version_{package}": number for package, number in versions().items()}
+    facts["prov:type"] = "prov:SoftwareAgent"
+    return document.agent("surebox:software", facts)
+
+
+def _release(document: ProvDocument, published: Published) -> ProvEntity:
+    facts: dict[str, Any] = {f"surebox:sha256_{name}": checksum for name, checksum in published.sha256.items()}
+    facts |= {"surebox:rows": published.rows, "surebox:flags": _json(list(published.flags))}
+    return document.entity(f"surebox:{published.id}", facts)
+
+
+def _derive(
+    document: ProvDocument, job: ProvActivity, source: ProvEntity | None, release: ProvEntity, at: datetime
+) -> None:
+    document.wasGeneratedBy(release, job, at)
+    if source is not None:
+        document.wasDerivedFrom(release, source, job)
+
+
+def _serialized(document: ProvDocument) -> dict[str, Any]:
+    text = document.serialize(format="json")
+    loaded: dict[str, Any] = json.loads(text or "{}")
+    return loaded
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=_plain, allow_nan=False, sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

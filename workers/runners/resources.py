@@ -1,0 +1,67 @@
+"""What a worker's process holds for all its jobs; made after the fork, for connections do not survive one."""
+
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Self
+
+from app.db.session import Database
+from app.queue import JobQueue
+from app.settings import Settings
+from app.storage.factory import open_storage
+from app.storage.protocol import Storage
+
+#: Sent by the worker's main process to its children when it is told to stop. It is blocked everywhere and never
+#: handled: a pending signal is a flag that a thread can read while the main thread is inside a native kernel.
+STOP_SIGNAL = signal.SIGUSR2
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerResources:
+    """Connections of one child; heartbeats have a pool of their own, so that no job can keep one from them."""
+
+    settings: Settings
+    database: Database
+    heart_database: Database
+    storage: Storage
+    queue: JobQueue
+    worker: str
+    threads: int
+    parent: int
+
+    @classmethod
+    def open(cls, settings: Settings, *, threads: int) -> Self:
+        """Open the resources of this process."""
+        return cls(
+            settings=settings,
+            database=Database(settings.database_url, pool_size=2),
+            heart_database=Database(settings.database_url, pool_size=1),
+            storage=open_storage(settings),
+            queue=JobQueue(settings),
+            worker=f"{socket.gethostname()}:{os.getpid()}",
+            threads=threads,
+            parent=os.getppid(),
+        )
+
+    def stopping(self) -> bool:
+        """Whether the worker was told to stop, or has died and left this child alone."""
+        return STOP_SIGNAL in signal.sigpending() or os.getppid() != self.parent
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.database.close()
+        self.heart_database.close()
+
+
+_of_this_process: list[WorkerResources] = []
+
+
+def open_resources(settings: Settings, *, threads: int) -> None:
+    """Open what this process needs; called once in every child."""
+    _of_this_process.append(WorkerResources.open(settings, threads=threads))
+
+
+def resources() -> WorkerResources:
+    """The resources of this process."""
+    return _of_this_process[-1]

@@ -1,0 +1,53 @@
+"""Scratch folders of running jobs. They hold microdata, so those that a killed process left are removed.
+
+Each folder is locked by the process that uses it; the lock ends with the process, however it dies.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PREFIX = "surebox-scratch-"
+#: A folder younger than this may not be locked yet.
+_YOUNG_SECONDS = 60.0
+
+
+@contextmanager
+def scratch_folder(parent: Path | None) -> Iterator[Path]:
+    """A folder of one's own below `parent` (default: the system's temporary folder), removed at the end."""
+    if parent is not None:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(descriptor)
+
+
+def sweep(parent: Path | None, *, older_than: float = _YOUNG_SECONDS) -> int:
+    """Remove the folders of processes that are gone; how many."""
+    removed = 0
+    for path in Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            if time.time() - path.stat().st_mtime < older_than:
+                continue
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:  # removed meanwhile, or another user's
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+            removed += 1
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(descriptor)
+    return removed
