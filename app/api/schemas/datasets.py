@@ -22,11 +22,13 @@ _REPLAYED: Final = {"schema": {"type": "string"}, "description": "`true` when an
 CREATED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED, "Idempotent-Replayed": _REPLAYED}
 READING_HEADERS: Final = CREATED_HEADERS | {"Retry-After": _SECONDS}
 
-#: The body of an upload: the file itself, in any of the formats. The last one is what generators take: bytes as such.
+#: The body of an upload: the file itself. Generators of clients that see one kind of bytes send the last one they know.
 UPLOAD_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "description": "The file. Text is UTF-8.",
-        "content": {name: {"schema": {"type": "string", "format": "binary"}} for name in (*MEDIA_TYPES, BYTES)},
+        "content": {
+            name: {"schema": {"type": "string", "format": "binary"}} for name in (BYTES, *reversed(MEDIA_TYPES))
+        },
     }
 }
