@@ -36,7 +36,7 @@ Writer = Annotated[Principal, Depends(require("releases:write"))]
 Format = Annotated[ReleaseFormat, Query(alias="format", description="Format of the file.")]
 IfNoneMatch = Annotated[str | None, Header(description="ETags that are known already: 304 if it is one of them.")]
 Range = Annotated[str | None, Header(alias="Range", description="One range of bytes, to go on with a download.")]
-IfRange = Annotated[str | None, Header(alias="Range", description="Send the range only if this is still the ETag.")]
+IfRange = Annotated[str | None, Header(alias="If-Range", description="Send the range only if this is still the ETag.")]
 _TEXT = r"^[^\x00]{1,200}$"
 _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 

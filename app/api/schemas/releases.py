@@ -25,11 +25,14 @@ MEDIA_TYPES: Final = {
     ReleaseFormat.PARQUET: "application/vnd.apache.parquet",
     ReleaseFormat.NDJSON: "application/x-ndjson",
 }
+_BINARY: Final = frozenset({MEDIA_TYPES[ReleaseFormat.PARQUET]})
 
 _ETAG: Final = {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}
 _RANGE: Final = {"schema": {"type": "string"}, "description": "Which bytes these are, and of how many."}
+#: Text is declared as text: generated clients decode it, and fail over text that is declared as binary.
 _BYTES: Final = {
-    name.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for name in MEDIA_TYPES.values()
+    name.partition(";")[0]: {"schema": {"type": "string"} | ({"format": "binary"} if name in _BINARY else {})}
+    for name in MEDIA_TYPES.values()
 }
 
 NOT_MODIFIED: Final = {"description": "Known already.", "headers": {"ETag": _ETAG}}
