@@ -197,4 +197,4 @@ def _k_with_keep(boxes: Boxes, order: NDArray[np.int64], kept: pl.DataFrame) -> 
     if not kept.width:
         return int(boxes.counts.min())
     rows = kept.with_columns(pl.Series("", boxes.box[order]))
-    return min(rows.group_by(rows.columns).len("\x00")["\x00"].to_list())
+    return int(min(rows.group_by(rows.columns).len("\x00")["\x00"].to_list()))
