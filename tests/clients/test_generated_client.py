@@ -1,0 +1,127 @@
+"""A client generated from the served document does everything: upload, job, release."""
+
+import hashlib
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+
+from tests.service import Service
+
+PACKAGE = "surebox_generated"
+CSV = b"age,wage\n" + b"".join(b"%d,%d\n" % (18 + i % 60, 1000 + i * 7919 % 5003) for i in range(500))
+
+
+@pytest.fixture(scope="module")
+def document(service: Service) -> bytes:
+    return httpx.get(f"{service.address}/openapi.json", trust_env=False).raise_for_status().content
+
+
+@pytest.fixture(scope="module")
+def generated(document: bytes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the client's package, importable."""
+    folder = tmp_path_factory.mktemp("client")
+    (folder / "openapi.json").write_bytes(document)
+    tools = Path(sys.executable).parent
+    command = [str(tools / "openapi-python-client"), "generate", "--path", "openapi.json", "--meta", "none"]
+    done = subprocess.run(
+        [*command, "--output-path", PACKAGE],
+        cwd=folder,
+        env={"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "will not be generated" not in done.stdout + done.stderr
+    sys.path.insert(0, str(folder))
+    yield folder / PACKAGE
+    sys.path.remove(str(folder))
+    for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+def part(name: str) -> ModuleType:
+    return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+def test_the_committed_document_is_the_served_one(document: bytes) -> None:
+    import json
+
+    from tests.meta.project import ROOT
+
+    assert json.loads(document) == json.loads((ROOT / "openapi" / "openapi.json").read_text())
+
+
+def test_every_operation_has_a_function(document: bytes, generated: Path) -> None:
+    import json
+
+    operations = {
+        operation["operationId"]
+        for path in json.loads(document)["paths"].values()
+        for operation in path.values()
+        if isinstance(operation, dict) and "operationId" in operation
+    }
+    assert operations <= {path.stem for path in generated.glob("api/*/*.py")}
+
+
+def test_upload_job_release(service: Service, generated: Path) -> None:
+    client = part("client").AuthenticatedClient(base_url=service.address, token=service.key, timeout=60)
+    models, types = part("models"), part("types")
+
+    dataset = part("api.datasets.create_dataset").sync(
+        client=client,
+        body=types.File(payload=BytesIO(CSV), file_name="people.csv", mime_type="text/csv"),
+        name="generated",
+        format_=models.FileFormat.CSV,
+        idempotency_key="generated-1",
+    )
+    assert isinstance(dataset, models.Dataset), dataset
+    assert dataset.sha256 == hashlib.sha256(CSV).hexdigest()
+    assert [column.type_ for column in dataset.columns] == [models.ColumnType.INTEGER] * 2
+
+    spec = models.BoxesSpec(
+        method="boxes",
+        dataset_id=dataset.id,
+        columns=["age", "wage"],
+        k=5,
+        partition=models.Partition.FAST,
+        statistics=[models.Statistic(kind=models.StatisticKind.MEAN, of=["wage"])],
+    )
+    tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))
+    job = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec, prefer="wait=30")
+    assert isinstance(job, models.Job), job
+    assert job.state == models.JobState.SUCCEEDED
+    assert job.result.additional_properties["records"] == 500
+
+    release = part("api.releases.get_release").sync(job.release_id, client=client)
+    for form, checksum in release.sha256.additional_properties.items():
+        data = part("api.releases.get_release_data").sync_detailed(
+            job.release_id, client=client, format_=models.ReleaseFormat(form)
+        )
+        assert hashlib.sha256(data.content).hexdigest() == checksum
+    statistics = part("api.releases.get_release_statistics").sync(job.release_id, client=client)
+    assert len(statistics.statistics) == 1
+
+    listed = part("api.jobs.list_jobs").sync(client=client, dataset_id=dataset.id)
+    assert [item.id for item in listed.items] == [job.id]
+    assert part("api.jobs.cancel_job").sync(job.id, client=client).state == models.JobState.SUCCEEDED
+    assert part("api.datasets.delete_dataset").sync_detailed(dataset.id, client=client).status_code == 204
+
+
+def test_a_refusal_is_a_problem_with_its_pointer(service: Service, generated: Path) -> None:
+    client = part("client").AuthenticatedClient(base_url=service.address, token=service.key)
+    models = part("models")
+    spec = models.BoxesSpec(method="boxes", dataset_id="ds_absent", columns=["age"], k=5)
+    tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))
+    problem = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec)
+    assert isinstance(problem, models.Problem)
+    assert problem.status == 422
+    assert [error.pointer for error in problem.errors] == ["/dataset_id"]
