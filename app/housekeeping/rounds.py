@@ -34,9 +34,10 @@ class Rounds:
         self._database, self._storage, self._queue = database, storage, queue
 
     def quick(self) -> None:
-        """Reap and requeue: what jobs wait for."""
+        """Reap and requeue: what jobs wait for; uploads that have been read leave staging."""
         self._reap()
         self._requeue()
+        datasets_left(database=self._database, storage=self._storage)
 
     def slow(self, stop: threading.Event) -> None:
         """Remove what has expired; `stop` ends it early."""
@@ -87,7 +88,7 @@ class Rounds:
             workers.forget_silent(unit.connection, older_than_seconds=_WORKER_SECONDS)
 
     def _expire_uploads(self) -> None:
-        """Uploads that were read or abandoned, and bytes whose deletion was interrupted."""
+        """Uploads that were abandoned, and releases whose deletion was interrupted."""
         database, storage = self._database, self._storage
         remove_abandoned(
             database=database,
@@ -95,7 +96,6 @@ class Rounds:
             older_than=timedelta(hours=self._settings.staging_hours),
             now=self._instant_before(timedelta()),
         )
-        datasets_left(database=database, storage=storage)
         releases_left(database=database, storage=storage)
 
     def _orphans(self) -> Iterator[str]:
