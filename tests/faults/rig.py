@@ -1,0 +1,235 @@
+"""A production in small: workers and housekeeping as processes, and what a test does to them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from app.contracts.base import new_id
+from app.contracts.datasets import FileFormat, Profile, ReadOptions
+from app.db.repositories import datasets
+from app.db.session import Database
+from app.embedded.worker import celery_arguments
+from app.jobs.submit import Submission, submit
+from app.queue import JobQueue
+from app.settings import Settings
+from tests.probe.contract import ProbeSpec
+
+ROOT = Path(__file__).parents[2]
+WORKER = "import sys; from tests.probe.worker import app; app.worker_main(sys.argv[1:])"
+HOUSEKEEPING = "from app.housekeeping.loop import run; from app.settings import get_settings; run(get_settings())"
+OWNER = "tester"
+DATASET_SHA256 = "d" * 64
+DATASET_ROWS = 48_842
+
+#: Short enough for tests, long enough for a busy machine.
+QUICK = {
+    "heartbeat_seconds": 0.2,
+    "heartbeat_timeout_seconds": 2.5,
+    "cancel_poll_seconds": 0.2,
+    "checkpoint_seconds": 0.05,
+    "requeue_after_seconds": 0.5,
+    "housekeeping_seconds": 0.2,
+    "max_unfinished_jobs": 1_000,
+}
+
+
+def wait_until(condition: Callable[[], Any], *, seconds: float = 30.0, what: str = "") -> Any:
+    """What the condition says once it is true; a deadline, never a fixed pause."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what or condition}"
+        time.sleep(0.01)
+    return found
+
+
+@dataclass
+class Process:
+    """One process group of ours."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def group(self, number: signal.Signals) -> None:
+        os.killpg(self.process.pid, number)
+
+    def children(self) -> list[int]:
+        tasks = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        return [int(pid) for pid in tasks.read_text().split()]
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def end(self) -> None:
+        try:
+            os.killpg(self.process.pid, signal.SIGCONT)
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait(10)
+
+
+@dataclass
+class Rig:
+    """One database, one broker, one storage folder, and processes on them."""
+
+    database_url: str
+    redis_url: str
+    folder: Path
+    settings_more: dict[str, Any] = field(default_factory=dict)
+    started: list[Process] = field(default_factory=list)
+    _database: Database | None = None
+    _dataset_id: str = ""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return QUICK | {"staging_dir": str(self.folder / "scratch")} | self.settings_more
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(
+            database_url=self.database_url,
+            redis_url=self.redis_url,
+            storage_url=f"file:{self.folder / 'storage'}",
+            **self.values,
+        )
+
+    def environment(self) -> dict[str, str]:
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("SUREBOX_")}
+        ours = {f"SUREBOX_{name.upper()}": str(value) for name, value in self.values.items()}
+        settings = self.settings
+        return (
+            plain
+            | ours
+            | {
+                "DATABASE_URL": settings.database_url,
+                "REDIS_URL": settings.redis_url,
+                "STORAGE_URL": settings.storage_url,
+                "SUREBOX_SERVER_SECRET": "s" * 40,
+                "PYTHONPATH": str(ROOT),
+                "OMP_NUM_THREADS": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+            }
+        )
+
+    def start(self, *arguments: str, name: str) -> Process:
+        log = self.folder / f"{name}-{len(self.started)}.log"
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-P", *arguments],
+                stdout=output,
+                stderr=output,
+                env=self.environment(),
+                cwd=ROOT,
+                start_new_session=True,
+            )
+        self.started.append(Process(process, log))
+        return self.started[-1]
+
+    def worker(self, *, concurrency: int = 1, queue: str = "batch", ready: bool = True) -> Process:
+        arguments = celery_arguments(queue=queue, concurrency=concurrency, log_level="INFO")
+        worker = self.start("-c", WORKER, *arguments, name="worker")
+        if ready:
+            wait_until(lambda: self.row("SELECT 1 FROM worker WHERE pid = %s", worker.pid), what=worker.text())
+        return worker
+
+    def housekeeping(self) -> Process:
+        return self.start("-c", HOUSEKEEPING, name="housekeeping")
+
+    @property
+    def database(self) -> Database:
+        if self._database is None:
+            self._database = Database(self.database_url, pool_size=4)
+        return self._database
+
+    def dataset(self) -> str:
+        """A dataset that is ready; the probe does not read it."""
+        if not self._dataset_id:
+            self._dataset_id = new_id("ds")
+            new = datasets.NewDataset(
+                id=self._dataset_id,
+                owner=OWNER,
+                name="adult",
+                labels={},
+                options=ReadOptions(format=FileFormat.CSV),
+                bytes=1,
+                sha256=DATASET_SHA256,
+                staged_key="staging/gone",
+            )
+            profile = Profile(rows=DATASET_ROWS, columns=())
+            key = f"datasets/{self._dataset_id}/data.parquet"
+            with self.database.unit_of_work() as unit:
+                datasets.insert_dataset(unit.connection, new=new)
+                datasets.set_ready(
+                    unit.connection, dataset_id=self._dataset_id, profile=profile, data_key=key, data_bytes=1
+                )
+        return self._dataset_id
+
+    def submit(self, *, broker: JobQueue | None = None, **spec: Any) -> str:
+        """Submit a probe as the API does."""
+        submission = Submission(
+            owner=OWNER,
+            key_id="key_test",
+            spec=ProbeSpec(dataset_id=self.dataset(), **spec),
+            kind="anonymization",
+            queue="batch",
+            dataset_id=self.dataset(),
+        )
+        with self.database.unit_of_work() as unit:
+            return submit(unit, submission=submission, broker=broker or JobQueue(self.settings), max_unfinished=1_000)
+
+    def rows(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        with psycopg.connect(self.database_url, autocommit=True, row_factory=dict_row) as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def row(self, statement: str, *values: Any) -> dict[str, Any] | None:
+        return next(iter(self.rows(statement, *values)), None)
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        found = self.row("SELECT * FROM job WHERE id = %s", job_id)
+        assert found is not None
+        return found
+
+    def wait(self, job_id: str, *states: str, seconds: float = 30.0) -> dict[str, Any]:
+        wanted = states or ("succeeded", "failed", "cancelled")
+        logs = [process.log for process in self.started]
+        return wait_until(
+            lambda: (found := self.job(job_id))["state"] in wanted and found,
+            seconds=seconds,
+            what=f"{job_id} {wanted}, see {logs}",
+        )
+
+    def events(self, job_id: str) -> list[str]:
+        return [row["state"] for row in self.rows("SELECT state FROM job_event WHERE job_id = %s ORDER BY id", job_id)]
+
+    def outcomes(self, job_id: str) -> list[str | None]:
+        statement = "SELECT outcome FROM job_attempt WHERE job_id = %s ORDER BY attempt"
+        return [row["outcome"] for row in self.rows(statement, job_id)]
+
+    def journal(self, name: str = "journal") -> Path:
+        path = self.folder / name
+        path.touch()
+        return path
+
+    def stop(self) -> None:
+        for process in self.started:
+            process.end()
+        if self._database is not None:
+            self._database.close()
+
+
+def steps(journal: Path) -> list[int]:
+    """The numbers of the steps that were completed, in order, by whichever attempt."""
+    return [int(line.split()[2]) for line in journal.read_text().splitlines() if " step " in line]

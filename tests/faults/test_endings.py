@@ -1,0 +1,97 @@
+"""How a job ends when nothing breaks but the job itself."""
+
+import json
+
+import numpy as np
+
+from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
+from tests.probe.runner import SECRET
+
+
+def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
+    rig.worker()
+    job_id = rig.submit(steps=3, release=True, seed=5, labels={"team": "health"})
+    job = rig.wait(job_id)
+    assert (job["state"], job["attempt"], job["given_back"], job["error"]) == ("succeeded", 1, 0, None)
+    assert job["result"] == {"steps": 3}
+    assert rig.events(job_id) == ["queued", "running", "succeeded"]
+    assert rig.outcomes(job_id) == ["succeeded"]
+
+    result = rig.row("SELECT * FROM job_result WHERE job_id = %s", job_id)
+    expected = np.random.default_rng(np.random.SeedSequence(5)).random(3).tolist()
+    assert json.loads(result["body"]) == {"steps": 3, "drawn": expected, "padding": ""}
+
+    release = rig.row("SELECT * FROM release WHERE job_id = %s", job_id)
+    assert release["id"] == job["release_id"]
+    assert release["flags"] == ["reproducible"]
+    assert release["labels"] == {"team": "health"}
+    for file in rig.rows("SELECT * FROM release_file WHERE release_id = %s", release["id"]):
+        assert file["key"] == f"releases/{release['id']}/{file['sha256']}.{file['format']}"
+        assert (rig.folder / "storage" / file["key"]).stat().st_size == file["bytes"]
+
+    provenance = rig.row("SELECT * FROM provenance WHERE job_id = %s", job_id)
+    assert provenance["requested_by"] == "key_test"
+    assert provenance["dataset_sha256"] == DATASET_SHA256
+    assert provenance["spec"]["seed"] == "given"
+    assert provenance["attempts"][0]["outcome"] == "succeeded"
+    assert set(provenance["release_sha256"]) == {"csv", "parquet"}
+    assert provenance["versions"]["surebox"]
+    restricted, public = json.dumps(provenance["restricted"]), json.dumps(provenance["public"])
+    assert DATASET_SHA256 in restricted
+    for withheld in (DATASET_SHA256, str(DATASET_ROWS), "tester", "key_test", "given", rig.dataset(), "startTime"):
+        assert withheld not in public
+    for published in (*provenance["release_sha256"].values(), release["id"], "wasGeneratedBy", r"\"k\": 5"):
+        assert published in public
+
+
+def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goes_on(rig: Rig) -> None:
+    worker = rig.worker()
+    codes = {
+        "infeasible": ("/problems/infeasible", "k = 50 asked, 31 records: the largest k is 31"),
+        "record": ("/problems/infeasible", "found only while writing"),
+        "value": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
+        "nan": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
+        "memory": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
+    }
+    asked = {kind: rig.submit(fail=kind, release=kind == "record") for kind in codes}
+    for kind, (problem, detail) in codes.items():
+        job = rig.wait(asked[kind])
+        assert (job["state"], job["error"]["type"], job["error"]["detail"]) == ("failed", problem, detail)
+        assert rig.outcomes(asked[kind]) == ["failed"]
+        assert job["result"] is None
+        assert job["release_id"] is None
+    assert rig.rows("SELECT * FROM job_result") == []
+    assert rig.rows("SELECT * FROM release") == []
+    assert "ValueError" in worker.text()
+    assert SECRET not in worker.text()
+
+
+def test_a_large_result_lies_in_storage(rig: Rig) -> None:
+    rig.settings_more["inline_artifact_bytes"] = 1_000
+    rig.worker()
+    job_id = rig.submit(result_bytes=5_000)
+    rig.wait(job_id, "succeeded")
+    result = rig.row("SELECT * FROM job_result WHERE job_id = %s", job_id)
+    assert result["body"] is None
+    stored = rig.folder / "storage" / result["key"]
+    assert stored.stat().st_size == result["bytes"]
+    assert json.loads(stored.read_bytes())["padding"] == "x" * 5_000
+
+
+def test_without_a_seed_two_runs_draw_different_numbers(rig: Rig) -> None:
+    rig.worker()
+    drawn = []
+    for job_id in (rig.submit(), rig.submit()):
+        rig.wait(job_id, "succeeded")
+        drawn.append(json.loads(rig.row("SELECT body FROM job_result WHERE job_id = %s", job_id)["body"])["drawn"])
+    assert drawn[0] != drawn[1]
+
+
+def test_a_worker_is_seen_and_forgotten_at_a_clean_stop(rig: Rig) -> None:
+    worker = rig.worker()
+    seen = rig.row("SELECT * FROM worker WHERE pid = %s", worker.pid)
+    assert seen["queue"] == "batch"
+    assert seen["rss_bytes"] > 20_000_000
+    worker.process.terminate()
+    assert worker.process.wait(15) == 0
+    wait_until(lambda: rig.rows("SELECT * FROM worker") == [], seconds=1)

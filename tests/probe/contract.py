@@ -1,0 +1,19 @@
+"""A method for tests only: steps of a given length, a native kernel that does not return, planted failures."""
+
+from typing import ClassVar, Literal
+
+from app.contracts.jobs import JobKind, JobSpec
+
+
+class ProbeSpec(JobSpec):
+    kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+
+    method: Literal["probe"] = "probe"
+    steps: int = 1
+    step_seconds: float = 0.0
+    kernel_seconds: int = 0
+    finish_seconds: float = 0.0
+    fail: Literal["", "infeasible", "value", "memory", "nan", "record"] = ""
+    release: bool = False
+    result_bytes: int = 0
+    journal: str = ""

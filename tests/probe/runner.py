@@ -1,0 +1,107 @@
+"""The probe's runner. Each step draws one number; the journal gets a line per completed step, across attempts."""
+
+import ctypes
+import hashlib
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.jobs import Progress
+from app.db.session import Connection
+from app.errors import InfeasibleError
+from tests.probe.contract import ProbeSpec
+from workers.runners.base import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
+
+#: What a planted exception says; it must appear in no log and in no answer.
+SECRET = "cell-value-4711-secret"
+_libc = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeState:
+    spec: ProbeSpec
+    drawn: NDArray[np.float64]
+
+
+class ProbeRunner:
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> ProbeState:
+        return ProbeState(ProbeSpec.model_validate({**job.spec, "seed": None}), np.empty(0))
+
+    def step(self, state: ProbeState, *, rng: np.random.Generator) -> ProbeState:
+        spec = state.spec
+        time.sleep(spec.step_seconds)
+        if spec.kernel_seconds:
+            _note(spec, "kernel")
+            _libc.sleep(spec.kernel_seconds)  # without the GIL, and not back before it is done
+        _fail(spec.fail)
+        state = replace(state, drawn=np.append(state.drawn, rng.random()))
+        _note(spec, f"step {len(state.drawn)}")
+        return state
+
+    def done(self, state: ProbeState) -> bool:
+        return len(state.drawn) >= state.spec.steps
+
+    def progress(self, state: ProbeState) -> Progress:
+        return Progress(fraction=len(state.drawn) / max(1, state.spec.steps), stage="probing")
+
+    def finish(self, state: ProbeState, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        spec = state.spec
+        _note(spec, "finish")
+        deadline = time.monotonic() + spec.finish_seconds
+        while time.monotonic() < deadline:
+            job.tick(1.0, "finishing")
+            time.sleep(0.02)
+        _note(spec, "finished")
+        drawn = [float("nan")] if spec.fail == "nan" else state.drawn.tolist()
+        return Outcome(
+            summary={"steps": len(state.drawn)},
+            result={"drawn": drawn, "padding": "x" * spec.result_bytes},
+            release=_draft(job) if spec.release else None,
+            record=_refuse if spec.fail == "record" else None,
+        )
+
+    def pack(self, state: ProbeState) -> Arrays:
+        return {"drawn": state.drawn}
+
+    def unpack(self, job: JobContext, arrays: Arrays) -> ProbeState:
+        return ProbeState(ProbeSpec.model_validate({**job.spec, "seed": None}), arrays["drawn"])
+
+
+def _note(spec: ProbeSpec, line: str) -> None:
+    if spec.journal:
+        with Path(spec.journal).open("a") as file:
+            file.write(f"{os.getpid()} {line}\n")
+
+
+def _fail(kind: str) -> None:
+    match kind:
+        case "infeasible":
+            raise InfeasibleError("k = 50 asked, 31 records: the largest k is 31")
+        case "value":
+            raise ValueError(SECRET)
+        case "memory":
+            raise MemoryError(SECRET)
+
+
+def _refuse(_connection: Connection) -> None:
+    raise InfeasibleError("found only while writing")
+
+
+def _draft(job: JobContext) -> ReleaseDraft:
+    files = {}
+    for name in ("csv", "parquet"):
+        path = job.scratch / f"release.{name}"
+        path.write_bytes(f"{job.id} {name}\n".encode() * 1000)
+        body = path.read_bytes()
+        files[name] = DraftFile(path, hashlib.sha256(body).hexdigest(), len(body))
+    return ReleaseDraft(
+        rows=7,
+        columns=[{"name": "age", "type": "integer"}],
+        files=files,
+        statistics=[{"kind": "mean", "of": ["age"], "estimate": 38.6}],
+        parameters={"k": 5},
+    )
