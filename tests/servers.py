@@ -3,10 +3,12 @@
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import psycopg
 from psycopg import sql
 
@@ -14,6 +16,23 @@ from app.embedded.broker import BrokerServer, free_port
 from app.embedded.postgres import PostgresServer
 
 TEMPLATE = "surebox_template"
+
+
+def still_alive(processes: Iterable[psutil.Process], *, within: float) -> list[psutil.Process]:
+    """The processes that have not ended in time; one that nobody has waited for yet has ended."""
+    deadline = time.monotonic() + within
+    while True:
+        alive = [process for process in processes if not has_ended(process)]
+        if not alive or time.monotonic() > deadline:
+            return alive
+        time.sleep(0.02)
+
+
+def has_ended(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 @contextmanager

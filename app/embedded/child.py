@@ -71,7 +71,7 @@ def spawn(
     output: IO[bytes] | None = None
     if log is not None:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        output = log.open("ab")
+        output = open(log, "ab", opener=private)  # noqa: SIM115  it is closed below, on every way out
     try:
         process = subprocess.Popen(
             tethered(command, death_signal=death_signal, identity=identity),
@@ -91,6 +91,11 @@ def spawn(
         with suppress(BrokenPipeError):
             process.stdin.close()
     return process
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read."""
+    return os.open(path, flags, 0o600)
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -103,6 +103,10 @@ class PostgresServer:
         self.process: subprocess.Popen[bytes] | None = None
         self._identity: Identity | None = None
 
+    @property
+    def _socket(self) -> Path:
+        return self.sockets / f".s.PGSQL.{self.port or DEFAULT_PORT}"
+
     def url(self, database: str = "surebox") -> str:
         """The libpq URL of a database, over the Unix socket."""
         port = f"&port={self.port}" if self.port else ""
@@ -124,9 +128,14 @@ class PostgresServer:
         self._prepare_folder()
         lock = self._lock(timeout)
         try:
-            # The lock is inherited by every process of a server, so nobody lives who wrote this. Postgres itself would
-            # go by the process id in it, which after a restart of a container may belong to anybody.
-            (self.folder / "postmaster.pid").unlink(missing_ok=True)
+            # The lock is inherited by every process of a server, so nobody lives who wrote these. Postgres itself would
+            # go by the process id in them, which after a restart of a container may belong to anybody.
+            for stale in (
+                self.folder / "postmaster.pid",
+                self._socket,
+                self._socket.with_name(self._socket.name + ".lock"),
+            ):
+                stale.unlink(missing_ok=True)
             self.process = spawn(
                 [str(postgres_program("postgres")), "-D", str(self.folder), *self._options()],
                 log=self.log,
@@ -167,6 +176,7 @@ class PostgresServer:
     def _prepare_folder(self) -> None:
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._own(self.sockets)
         if self._identity is not None and self._identity.by == "setuid":
             self._let_in(self._identity)
         version = self.folder / "PG_VERSION"
@@ -183,9 +193,8 @@ class PostgresServer:
         self._own(self.folder)
 
     def _let_in(self, identity: Identity) -> None:
-        """Let the other user pass through the folder above (not look into it) and own the folder of the socket."""
+        """Let the other user pass through the folder above (not look into it)."""
         self.folder.parent.chmod(0o711)
-        self._own(self.sockets)
         for parent in self.folder.resolve().parents:
             if not parent.stat().st_mode & 0o001:
                 raise CannotStartError(

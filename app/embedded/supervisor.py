@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
@@ -65,24 +66,30 @@ class Command:
         self.patience = patience
         self.keep_fds = keep_fds
         self.process: subprocess.Popen[bytes] | None = None
+        self._asked: float | None = None
 
     def start(self) -> None:
         """Start it; what an earlier one left behind is killed first."""
         if self.process is not None:
             signal_group(self.process, SIGKILL)
+        self._asked = None
         self.process = spawn(
             self.arguments, log=self.log, environment=self.environment, death_signal=SIGKILL, keep_fds=self.keep_fds
         )
 
     def ask_to_stop(self) -> None:
-        """Send SIGTERM and return."""
-        if self.process is not None and self.process.poll() is None:
+        """Send SIGTERM, once (a second one would tell a worker to drop what it does), and return."""
+        if self.process is not None and self._asked is None:
+            self._asked = time.monotonic()
             self.process.send_signal(SIGTERM)
 
     def stop(self) -> None:
-        """Send SIGTERM, and after the patience SIGKILL to its whole group."""
-        if self.process is not None:
-            stop(self.process, steps=[(SIGTERM, self.patience)])
+        """Ask to stop; when the patience since then is over, SIGKILL to its whole group."""
+        self.ask_to_stop()
+        if self.process is not None and self._asked is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(max(0.0, self._asked + self.patience - time.monotonic()))
+            stop(self.process, steps=[])
 
 
 class Undertaker:

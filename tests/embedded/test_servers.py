@@ -17,7 +17,7 @@ from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
 from app.errors import CannotStartError
 from app.queue import broker_url
-from tests.servers import Databases, new_broker, new_postgres
+from tests.servers import Databases, new_broker, new_postgres, still_alive
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,11 +39,6 @@ def living(pid: int) -> list[psutil.Process]:
     """A process and all below it."""
     process = psutil.Process(pid)
     return [process, *process.children(recursive=True)]
-
-
-def assert_all_end(processes: list[psutil.Process], *, within: float) -> None:
-    _, alive = psutil.wait_procs(processes, timeout=within)
-    assert alive == []
 
 
 @pytest.mark.parametrize("name", ["plain", "with blank", "Ünïcødé's €", "a" * 150 + "/" + "b" * 100])
@@ -80,7 +75,7 @@ def test_postgres_stop_leaves_no_process_and_no_pid_file(own_postgres: PostgresS
     processes = living(own_postgres.process.pid)
     assert len(processes) > 1
     own_postgres.stop()
-    assert_all_end(processes, within=1)
+    assert still_alive(processes, within=1) == []
     assert not (own_postgres.folder / "postmaster.pid").exists()
 
 
@@ -94,10 +89,12 @@ def test_postgres_starts_again_after_kill_9_with_the_data(own_postgres: Postgres
 
 def test_a_stale_pid_file_that_names_a_living_process_does_not_matter(own_postgres: PostgresServer) -> None:
     own_postgres.kill()
-    pid_file = own_postgres.folder / "postmaster.pid"
-    lines = pid_file.read_text().splitlines()
+    stale = [own_postgres.folder / "postmaster.pid", *own_postgres.sockets.glob(".s.PGSQL.*.lock")]
+    assert len(stale) == 2
     with subprocess.Popen(["sleep", "60"]) as bystander:
-        pid_file.write_text("\n".join([str(bystander.pid), *lines[1:]]) + "\n")
+        for file in stale:
+            lines = file.read_text().splitlines()
+            file.write_text("\n".join([str(bystander.pid), *lines[1:]]) + "\n")
         own_postgres.start()
         bystander.kill()
     with psycopg.connect(own_postgres.tcp_url("postgres")) as connection:
@@ -160,7 +157,7 @@ def test_broker_answers_again_after_kill_9(own_broker: BrokerServer) -> None:
     assert own_broker.process is not None
     processes = living(own_broker.process.pid)
     own_broker.stop()
-    assert_all_end(processes, within=1)
+    assert still_alive(processes, within=1) == []
 
 
 PARENT = """
@@ -179,13 +176,18 @@ time.sleep(600)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel of this system has no parent-death signal")
 def test_servers_die_when_their_parent_is_killed(server_folder: Path) -> None:
     command = [sys.executable, "-c", PARENT, str(server_folder)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+    parent = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
         assert parent.stdout is not None
-        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        with parent.stdout as out:
+            pids = [int(pid) for pid in out.readline().split()]
         processes = [process for pid in pids for process in living(pid)]
         assert len(processes) > 2
         os.kill(parent.pid, signal.SIGKILL)
-        assert_all_end(processes, within=10)
+        assert still_alive(processes, within=10) == []
+    finally:
+        parent.kill()
+        parent.wait()
 
 
 def test_fresh_databases_are_migrated_and_apart(databases: Databases) -> None:
