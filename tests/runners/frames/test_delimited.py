@@ -97,10 +97,11 @@ def test_any_table_in_any_dialect_reads_back(
     path: Path, table: list[list[str]], delimiter: str, line_end: str, everything: bool, byte_order_mark: bool,
     last_end: bool, block_bytes: int,
 ) -> None:  # fmt: skip
-    out = io.StringIO(newline="")
-    quoting = csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL
-    csv.writer(out, delimiter=delimiter, lineterminator=line_end, quoting=quoting).writerows(table)
-    text = out.getvalue() if last_end else out.getvalue().removesuffix(line_end)
+    def field(text: str) -> str:  # the csv module of Python 3.11 leaves a lone CR unquoted
+        plain = text and not everything and not set(text) & {delimiter, '"', "\r", "\n"}
+        return text if plain else '"' + text.replace('"', '""') + '"'
+
+    text = line_end.join(delimiter.join(map(field, row)) for row in table) + line_end * last_end
     _, rows = split(path, "\ufeff" * byte_order_mark + text, block_bytes, delimiter=delimiter, trim=False, header=False)
     assert [fields for _, fields in rows] == table
 

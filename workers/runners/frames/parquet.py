@@ -62,6 +62,8 @@ def read_parquet(
                 for piece in budget.pieces(batch):
                     table.write([c.convert(array) for c, array in zip(converters, piece.columns, strict=True)])
                     tick(_LOOKED + (_WRITTEN - _LOOKED) * table.rows / file.metadata.num_rows)
+        if table.rows != file.metadata.num_rows:
+            raise _corrupt()
         for converter in converters:
             converter.check()
     return table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
@@ -102,10 +104,20 @@ def _fixed_width(kinds: Sequence[pa.DataType]) -> int:
 def _batches(file: pq.ParquetFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     rows = min(_MAX_BATCH_ROWS, max(_MIN_BATCH_ROWS, _BATCH_CELLS // max(1, len(names))))
     batches = file.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
-    try:
-        yield from batches
-    except (pa.ArrowException, OSError):
-        raise UnreadableError("The Parquet file is corrupt: its data do not fit its metadata.") from None
+    while True:
+        try:
+            batch = next(batches, None)
+            if batch is not None:
+                batch.validate(full=True)  # indices of a corrupt file may point outside their dictionary
+        except (pa.ArrowException, OSError):
+            raise _corrupt() from None
+        if batch is None:
+            return
+        yield batch
+
+
+def _corrupt() -> UnreadableError:
+    return UnreadableError("The Parquet file is corrupt: its data do not fit its metadata.")
 
 
 def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> list[ColumnType]:

@@ -10,7 +10,8 @@ decimal                                   number, the nearest double
 boolean                                   boolean
 date                                      date; years 0001 to 9999
 timestamp                                 date if it has no time zone and every value is midnight, else string in
-                                          ISO 8601, in UTC with ``Z`` if it has a time zone
+                                          ISO 8601 with the fraction its unit has, in UTC with ``Z`` if it has a time
+                                          zone
 time                                      string, ISO 8601
 string, large or view, enum, UTF-8 bytes  string; the empty one is missing
 dictionary                                as its values

@@ -153,6 +153,7 @@ def _count_distinct(path: Path, names: Sequence[str], tick: Tick) -> dict[str, i
                 while not _is_done(future):
                     tick((position + part / parts) / len(names))
                 counts[name] += future.result()
+            tick((position + 1) / len(names))
     return counts
 
 

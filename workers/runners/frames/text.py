@@ -95,8 +95,10 @@ def _survey(
         rows += cells.rows
         tick(_SURVEYED * cells.fraction)
     rows -= reader.trailing_blanks
+    if not reader.names:
+        raise UnreadableError("The file is empty." if not rows else "The objects of the file have no keys.")
     if not rows:
-        raise UnreadableError("The file is empty." if not reader.names else "The file has a header but no records.")
+        raise UnreadableError("The file has a header but no records.")
     check_type_names(options.type, reader.names)
     _check_refusals(survey, options.type, reader.names)
     inferred = survey.types()

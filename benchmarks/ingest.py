@@ -1,0 +1,117 @@
+"""Seconds and peak memory of reading an upload, of the matrix, and of writing a release.
+
+    python benchmarks/ingest.py [--rows 1000000] [--format csv]
+
+Each step runs in a process of its own, once without and once with the compiled code in memory.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+
+
+def make_file(path: Path, rows: int) -> None:
+    """13 columns, about 116 bytes a row: 4 integers, 5 decimals, 3 categories, an id."""
+    import polars as pl
+
+    rng = np.random.default_rng(1)
+    words = np.array(["red", "green", "blue", "a longer category, quoted"])
+    frame = {f"integer_{i}": rng.integers(0, 10 ** (i + 2), rows) for i in range(4)}
+    frame |= {f"number_{i}": np.round(rng.normal(size=rows) * 1000, 6) for i in range(5)}
+    frame |= {f"word_{i}": words[rng.integers(0, 3 + (i == 2), rows)] for i in range(3)}
+    frame["id"] = np.arange(rows)
+    table = pl.DataFrame(frame)
+    {".csv": table.write_csv, ".ndjson": table.write_ndjson, ".parquet": table.write_parquet}[path.suffix](path)
+
+
+def peak_megabytes() -> float:
+    """Peak resident memory of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return round(int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) / 1024, 1)
+
+
+def measure_reading(path: Path, _: int) -> None:
+    from app.contracts.datasets import ReadOptions
+    from workers.runners.frames.upload import read_upload
+
+    loaded, seconds = peak_megabytes(), []
+    ticks = [time.perf_counter()]
+    for _ in range(3):
+        begin = time.perf_counter()
+        ticks.append(begin)
+        profile = read_upload(
+            path, ReadOptions(format=path.suffix[1:]), path.with_name("typed"), max_columns=2_000,
+            max_field_bytes=10**6, max_bytes=10**10, tick=lambda _: ticks.append(time.perf_counter()),
+        )  # fmt: skip
+        seconds.append(round(time.perf_counter() - begin, 2))
+    processor = round(time.process_time() / 3, 2)
+    gap = round(float(np.diff(ticks[len(ticks) // 3 :]).max()), 2)
+    print(json.dumps({"step": "read_upload", "rows": profile.rows, "columns": len(profile.columns),
+                      "bytes": path.stat().st_size, "seconds": seconds, "processor_seconds": processor, "longest_without_tick": gap,
+                      "imports_MB": loaded, "peak_MB": peak_megabytes()}))  # fmt: skip
+
+
+def measure_matrix(path: Path, _: int) -> None:
+    from workers.runners.frames.columns import numeric_columns, take_rows
+
+    typed, begin = path.with_name("typed"), time.perf_counter()
+    table = numeric_columns(typed, [f"number_{i}" for i in range(5)] + ["id"])
+    middle = time.perf_counter()
+    take_rows(typed, ["word_0", "word_2", "id"], np.random.default_rng(1).permutation(len(table.values)))
+    end = time.perf_counter()
+    seconds = [round(middle - begin, 2), round(end - middle, 2)]
+    print(json.dumps({"step": "numeric_columns (6), take_rows (3)", "seconds": seconds, "peak_MB": peak_megabytes()}))
+
+
+def measure_release(path: Path, rows: int) -> None:
+    import pyarrow as pa
+
+    from workers.runners.frames.release import write_release
+
+    rng = np.random.default_rng(2)
+    columns = {"box": rng.integers(0, rows // 5 + 1, rows)}
+    for i in range(4):
+        columns |= {f"c{i}_lo": rng.normal(size=rows), f"c{i}_hi": rng.normal(size=rows)}
+    columns |= {
+        "word": pa.array(np.array(["red", "green", "blue"])[rng.integers(0, 3, rows)]),
+        "age": rng.integers(0, 99, rows),
+    }
+    before, seconds = peak_megabytes(), []
+    for _ in range(3):
+        begin = time.perf_counter()
+        files = write_release(columns, path.parent)
+        seconds.append(round(time.perf_counter() - begin, 2))
+    print(json.dumps({"step": "write_release", "rows": rows, "columns": len(columns), "seconds": seconds,
+                      "bytes": {name: file.bytes for name, file in files.items()},
+                      "before_MB": before, "peak_MB": peak_megabytes()}))  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--format", choices=["csv", "ndjson", "parquet"], default="csv")
+    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    sys.path.insert(0, str(ROOT))
+    if arguments.step:
+        step, path = arguments.step[0], Path(arguments.step[1])
+        steps = {"make": make_file, "read": measure_reading, "matrix": measure_matrix, "release": measure_release}
+        steps[step](path, arguments.rows)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"upload.{arguments.format}"
+        for step in ("make", "read", "matrix", "release"):
+            command = [sys.executable, __file__, "--rows", str(arguments.rows), "--step", step, str(path)]
+            subprocess.run(command, check=True, cwd=ROOT)
+
+
+if __name__ == "__main__":
+    main()
