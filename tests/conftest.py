@@ -1,5 +1,6 @@
 """Fixtures every test may use: real servers, one of each per test session."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import redis
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
 from tests.servers import Databases, new_broker, new_postgres, short_folder
+
+# One folder of compiled kernels for this process and every worker that a test starts: each compiles once a checkout.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
 
 
 @pytest.fixture(scope="session")

@@ -72,7 +72,7 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
     environment = {
         **os.environ,
         **thread_settings(concurrency=concurrency, cores=usable_cores()),
-        "NUMBA_CACHE_DIR": str(kernel_cache(settings)),
+        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings)),
     }
     if queue == "batch":
         os.nice(BATCH_NICENESS)
