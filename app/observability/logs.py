@@ -76,7 +76,9 @@ def _message(_logger: object, _method: str, event: Event) -> Event:
     if record is None:
         return event
     arguments = event.pop("positional_args", ())
-    if not record.name.startswith(_TRUSTED):
+    if record.name == "py.warnings":
+        event["event"] = ": ".join(str(event["event"]).split(": ")[:2])  # file, line and category
+    elif not record.name.startswith(_TRUSTED):
         event["event"] = str(event["event"]).partition("\n")[0][:_LONGEST_FOREIGN]
     elif arguments:
         event["event"] = str(event["event"]) % arguments

@@ -1,0 +1,82 @@
+"""The document: valid, the same each time, the one that is served, and complete for a generated client."""
+
+from typing import Any
+
+import httpx
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from app.api.openapi import document
+from tests.api.conftest import Api
+
+OPEN = {"get_health", "get_readiness", "get_metrics"}
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return document()
+
+
+def every_operation(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(path, method, found) for path, item in made["paths"].items() for method, found in item.items()]
+
+
+def test_it_is_valid_openapi_3_1(made: dict[str, Any]) -> None:
+    assert made["openapi"].startswith("3.1")
+    OpenAPIV31SpecValidator(made).validate()
+
+
+def test_it_is_served_and_the_same_each_time(made: dict[str, Any], api: Api) -> None:
+    assert document() == made
+    served = httpx.get(f"{api.url}/openapi.json")
+    assert served.json() == made
+    assert list(served.json()["paths"]) == list(made["paths"])
+    docs = httpx.get(f"{api.url}/docs")
+    assert docs.status_code == 200
+    assert "/openapi.json" in docs.text
+
+
+def test_every_operation_has_a_name_a_tag_words_and_security(made: dict[str, Any]) -> None:
+    names = [found["operationId"] for _, _, found in every_operation(made)]
+    assert len(names) == len(set(names))
+    tags = {tag["name"] for tag in made["tags"]}
+    for path, method, found in every_operation(made):
+        assert found["operationId"].replace("_", "").islower(), found["operationId"]
+        assert set(found["tags"]) <= tags, path
+        assert found["tags"], path
+        assert found["summary"], path
+        assert found["description"], path
+        assert found["security"] == [] if found["operationId"] in OPEN else found["security"][0]["bearer"], (
+            path,
+            method,
+        )
+
+
+def test_every_operation_declares_its_problems(made: dict[str, Any]) -> None:
+    for path, method, found in every_operation(made):
+        answers = found["responses"]
+        refused = {status for status in answers if status == "default" or status >= "400"}
+        wanted = {"default"}
+        if found["operationId"] not in OPEN:
+            wanted |= {"401", "403", "503"}
+        if "{" in path:
+            wanted |= {"404"}
+        if "requestBody" in found:
+            wanted |= {"400", "413", "415", "422"}
+        assert wanted <= refused, (method, path, wanted - refused)
+        for status in refused:
+            content = answers[status]["content"]
+            assert list(content) == ["application/problem+json"], (method, path, status)
+            assert content["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+
+
+def test_nothing_of_fastapis_own_errors_is_left(made: dict[str, Any]) -> None:
+    assert "HTTPValidationError" not in str(made)
+
+
+def test_a_real_problem_fits_its_schema(made: dict[str, Any], api: Api) -> None:
+    from jsonschema import Draft202012Validator
+
+    schema = {"$ref": "#/components/schemas/Problem", "components": made["components"]}
+    for answer in (httpx.get(f"{api.url}/nope"), httpx.get(f"{api.url}/readyz"), httpx.get(f"{api.url}/v1/jobs")):
+        Draft202012Validator(schema).validate(answer.json())
