@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002
 """The probe's runner. Each step draws one number; the journal gets a line per completed step, across attempts."""
 
 import ctypes

@@ -1,0 +1,83 @@
+"""Jobs that are to stop: by their user, by the time limit; within two seconds also inside a native kernel."""
+
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from app.db.repositories import jobs
+from tests.faults.rig import OWNER, Process, Rig, wait_until
+
+
+def cancel(rig: Rig, job_id: str) -> float:
+    with rig.database.unit_of_work() as unit:
+        assert jobs.request_cancel(unit.connection, owner=OWNER, job_id=job_id)
+    return time.monotonic()
+
+
+def works_on(rig: Rig, worker: Process) -> None:
+    """The worker takes another job, and the broker holds nothing any more."""
+    assert rig.wait(rig.submit(), "succeeded")["attempt"] == 1
+    assert worker.process.poll() is None
+    with redis.Redis.from_url(rig.redis_url) as client:
+        wait_until(lambda: client.llen("batch") == 0 and client.zcard("unacked_index") == 0, seconds=10)
+
+
+@pytest.mark.parametrize(
+    "spec", [{"kernel_seconds": 20}, {"steps": 2_000, "step_seconds": 0.02}, {"finish_seconds": 20.0}]
+)
+def test_a_running_job_is_cancelled_within_two_seconds(rig: Rig, spec: dict[str, float]) -> None:
+    worker = rig.worker()
+    journal = rig.journal()
+    job_id = rig.submit(**spec, release=True, journal=str(journal))
+    wait_until(lambda: any(word in journal.read_text() for word in ("kernel", "step")))
+    asked = cancel(rig, job_id)
+    job = rig.wait(job_id, "cancelled", seconds=5)
+    assert time.monotonic() - asked < 2.0
+    assert rig.events(job_id) == ["queued", "running", "cancelled"]
+    assert rig.outcomes(job_id) == ["cancelled"]
+    assert job["release_id"] is None
+    works_on(rig, worker)
+    assert rig.job(job_id)["state"] == "cancelled"
+    assert rig.job(job_id)["attempt"] == 1, "the message was delivered again and claimed"
+    assert scratch_is_empty(rig)
+
+
+def test_nothing_is_published_after_a_cancel_that_came_before_the_end(rig: Rig) -> None:
+    rig.settings_more |= {"cancel_poll_seconds": 30, "heartbeat_seconds": 30, "heartbeat_timeout_seconds": 60}
+    rig.worker()
+    journal = rig.journal()
+    job_id = rig.submit(steps=20, step_seconds=0.05, release=True, journal=str(journal))
+    wait_until(lambda: "step" in journal.read_text())
+    cancel(rig, job_id)
+    assert rig.wait(job_id)["state"] == "cancelled"
+    assert "finished" in journal.read_text(), "the worker has seen the cancel before it was to write the ending"
+    assert rig.rows("SELECT * FROM release") == []
+    assert rig.rows("SELECT * FROM job_result") == []
+
+
+def test_a_queued_job_that_was_cancelled_is_not_run(rig: Rig) -> None:
+    journal = rig.journal()
+    job_id = rig.submit(journal=str(journal))
+    cancel(rig, job_id)
+    works_on(rig, rig.worker())
+    assert rig.events(job_id) == ["queued", "cancelled"]
+    assert journal.read_text() == ""
+
+
+@pytest.mark.parametrize("spec", [{"kernel_seconds": 20}, {"steps": 2_000, "step_seconds": 0.02}])
+def test_a_job_over_its_time_limit_fails_and_says_so(rig: Rig, spec: dict[str, float]) -> None:
+    rig.settings_more["job_time_limit_seconds"] = 1.0
+    worker = rig.worker()
+    began = time.monotonic()
+    job = rig.wait(rig.submit(**spec))
+    assert time.monotonic() - began < 6.0
+    assert (job["state"], job["error"]["type"]) == ("failed", "/problems/time-limit")
+    assert "within 1 s" in job["error"]["detail"]
+    assert rig.outcomes(job["id"]) == ["time limit"]
+    works_on(rig, worker)
+
+
+def scratch_is_empty(rig: Rig) -> bool:
+    return list(Path(rig.folder / "scratch").glob("surebox-scratch-*")) == []
