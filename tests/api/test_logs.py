@@ -54,8 +54,8 @@ def test_foreign_messages_lose_their_arguments_and_exceptions_their_messages() -
     logged = lines(done.stderr)
     events = [line["event"] for line in logged]
     assert events == [
-        "ours", "could not parse %s", "never retrieved", "listens at 127.0.0.1:80", "Task raised: %(exc)s", "<string>:17: UserWarning",
-        "failed for %s", "ours failed",
+        "ours", "could not parse %s", "never retrieved", "listens at 127.0.0.1:80", "Task raised: %(exc)s",
+        "<string>:15: UserWarning", "failed for %s", "ours failed",
     ]  # fmt: skip
     assert all(line["job_id"] == "job_1" and line["timestamp"] and line["level"] for line in logged)
     for failed in logged[-2:]:

@@ -1,0 +1,236 @@
+"""Status reads per second of one API process, beside a bare SQLAlchemy Core read behind the same framework.
+
+    python benchmarks/status_reads.py [--seconds 4] [--rounds 5] [--connections 16]
+
+Starts a Postgres, a broker and three web processes of its own: Surebox's API (a key, a scope, all middleware, the job
+with its progress), the same framework with one `SELECT … WHERE id = …` of SQLAlchemy Core, and the same framework with
+an empty JSON route. They are measured in turns, so that whatever else the machine does falls on all alike. Exits with 1
+when the API reaches less than 0.6 of the bare read.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parents[1]
+NEEDED = 0.6
+OWNER, JOB = "bench", "job_bench"
+TARGETS = ("surebox", "bare read", "empty route")
+
+
+def serve_bare(descriptor: int) -> None:
+    """The yardstick: FastAPI, a plain route, SQLAlchemy Core, uvicorn with the same options as ours."""
+    import uvicorn
+    from fastapi import FastAPI
+    from fastapi.responses import JSONResponse
+    from sqlalchemy import create_engine, select
+
+    from app.db.models.job import job
+
+    app = FastAPI()
+    url = os.environ["DATABASE_URL"].replace("postgresql://", "postgresql+psycopg://", 1)
+    engine = create_engine(url, pool_size=10, max_overflow=10)
+    columns = [job.c.id, job.c.method, job.c.state, job.c.labels, job.c.spec, job.c.attempt, job.c.created_at]
+
+    @app.get("/v1/jobs/{job_id}")
+    def read(job_id: str) -> JSONResponse:
+        with engine.connect() as connection:
+            row = connection.execute(select(*columns).where(job.c.id == job_id)).mappings().one()
+        return JSONResponse({**row, "created_at": row["created_at"].isoformat()})
+
+    @app.get("/empty")
+    def empty() -> JSONResponse:
+        return JSONResponse({})
+
+    config = uvicorn.Config(app, access_log=False, log_config=None, ws="none", server_header=False)
+    with socket.socket(fileno=descriptor) as listener:
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def serve_ours(descriptor: int) -> None:
+    from app.embedded.api import serve_api
+
+    serve_api(descriptor)
+
+
+@contextmanager
+def serving(role: str, environment: dict[str, str], log: Path) -> Iterator[int]:
+    """Serve in a process of its own; gives the port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener, log.open("w") as output:
+        descriptor = listener.fileno()
+        command = [sys.executable, __file__, "--role", role, "--descriptor", str(descriptor)]
+        child = subprocess.Popen(command, env=environment, pass_fds=[descriptor], stdout=output, stderr=output)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            child.send_signal(signal.SIGTERM)
+            child.wait(20)
+
+
+class Reader(asyncio.Protocol):
+    """One connection that asks again as soon as it is answered, and counts."""
+
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        self.answered = 0
+        self.latencies: list[float] = []
+        self._left = 0
+        self._sent = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport: asyncio.Transport = transport  # type: ignore[assignment]
+        self.ask()
+
+    def ask(self) -> None:
+        self._sent = time.perf_counter()
+        self.transport.write(self.request)
+
+    def data_received(self, data: bytes) -> None:
+        if self._left == 0:
+            head, _, body = data.partition(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200"):
+                raise SystemExit(f"refused: {data[:300]!r}")
+            lower = head.lower()
+            begin = lower.index(b"content-length:") + 15
+            self._left = int(lower[begin:].split(b"\r\n", 1)[0]) - len(body)
+        else:
+            self._left -= len(data)
+        if self._left == 0:
+            self.answered += 1
+            self.latencies.append(time.perf_counter() - self._sent)
+            self.ask()
+
+
+async def load(port: int, path: str, key: str, *, connections: int, seconds: float) -> tuple[float, float]:
+    """Answers per second, and the median of their milliseconds."""
+    request = f"GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
+    loop = asyncio.get_running_loop()
+    readers = [Reader(request) for _ in range(connections)]
+    for reader in readers:
+        await loop.create_connection(lambda reader=reader: reader, "127.0.0.1", port)  # type: ignore[misc]
+    await asyncio.sleep(0.5)  # warm
+    before, started = sum(reader.answered for reader in readers), time.perf_counter()
+    await asyncio.sleep(seconds)
+    rate = (sum(reader.answered for reader in readers) - before) / (time.perf_counter() - started)
+    for reader in readers:
+        reader.transport.abort()
+    return rate, 1000 * median(value for reader in readers for value in reader.latencies)
+
+
+def prepare(database_url: str, secret: str) -> str:
+    """One job and a key that may read it."""
+    from pydantic import SecretStr
+    from sqlalchemy import text
+
+    from app.auth.keys import create_key
+    from app.db.migrate import upgrade
+    from app.db.session import Database
+
+    upgrade(database_url)
+    database = Database(database_url)
+    spec = {"method": "boxes", "dataset_id": "ds_bench", "columns": ["age", "hours"], "k": 5, "keep": [], "seed": None}
+    with database.unit_of_work() as unit:
+        unit.connection.execute(
+            text(
+                "INSERT INTO job (id, owner, kind, method, queue, state, spec)"
+                " VALUES (:id, :owner, 'anonymization', 'boxes', 'batch', 'running', :spec)"
+            ),
+            {"id": JOB, "owner": OWNER, "spec": json.dumps(spec)},
+        )
+        unit.connection.execute(text("INSERT INTO job_progress (job_id) VALUES (:id)"), {"id": JOB})
+    _, key = create_key(
+        database=database,
+        secret=SecretStr(secret),
+        owner=OWNER,
+        scopes=["jobs:read"],
+        name="bench",
+        now=datetime.now(UTC),
+    )
+    database.close()
+    return key
+
+
+def measure(options: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+    from app.embedded.broker import BrokerServer, free_port
+    from app.embedded.postgres import PostgresServer
+
+    folder = Path(tempfile.mkdtemp(prefix="sbx-"))
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        log = folder / "server.log"
+        postgres = PostgresServer(
+            folder=folder / "postgres", sockets=folder / "run", password=secrets.token_urlsafe(), log=log, durable=False
+        )
+        broker = BrokerServer(
+            sockets=folder / "run", password=secrets.token_urlsafe(), log=folder / "broker.log", port=free_port()
+        )
+        for server in (postgres, broker):
+            server.start()
+            stack.callback(server.stop)
+        secret = secrets.token_hex(32)
+        url = postgres.url("postgres")
+        key = prepare(url, secret)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "DATABASE_URL": url,
+            "REDIS_URL": broker.url(),
+            "STORAGE_URL": f"file:{folder / 'storage'}",
+            "SUREBOX_SERVER_SECRET": secret,
+        }
+        ours = stack.enter_context(serving("ours", environment, folder / "ours.log"))
+        bare = stack.enter_context(serving("bare", environment, folder / "bare.log"))
+        targets = dict(
+            zip(TARGETS, ((ours, f"/v1/jobs/{JOB}"), (bare, f"/v1/jobs/{JOB}"), (bare, "/empty")), strict=True)
+        )
+        for port, path in targets.values():  # the listener queues it until the process has started
+            asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {key}"})
+            urllib.request.urlopen(asked, timeout=60).read()
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in targets}
+        for _ in range(options.rounds):
+            for name, (port, path) in targets.items():
+                run = load(port, path, key, connections=options.connections, seconds=options.seconds)
+                found[name].append(asyncio.run(run))
+        return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--role", choices=["ours", "bare"], help=argparse.SUPPRESS)
+    parser.add_argument("--descriptor", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.role:
+        {"ours": serve_ours, "bare": serve_bare}[options.role](options.descriptor)
+        return 0
+    found = measure(options)
+    for name, rounds in found.items():
+        rates = [rate for rate, _ in rounds]
+        print(
+            f"{name:12} {median(rates):8.0f}/s  (rounds: {', '.join(f'{rate:.0f}' for rate in rates)};"
+            f" median answer {median(ms for _, ms in rounds):.2f} ms)"
+        )
+    share = median(ours / bare for (ours, _), (bare, _) in zip(found["surebox"], found["bare read"], strict=True))
+    print(f"surebox / bare read = {share:.2f} (needed: {NEEDED})")
+    return 0 if share >= NEEDED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
