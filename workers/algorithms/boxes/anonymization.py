@@ -16,6 +16,7 @@ from workers.algorithms.boxes import partition as cutting
 from workers.algorithms.boxes import stages
 from workers.algorithms.boxes.bounds import check_domains
 from workers.algorithms.boxes.state import (
+    Anticipating,
     Bounding,
     Certifying,
     Checked,
@@ -88,6 +89,8 @@ def step(state: State, *, rng: np.random.Generator) -> State:
             return stages.cut(state)
         case Bounding():
             return stages.bound(state, rng)
+        case Anticipating():
+            return stages.anticipate(state, rng)
         case Comparing():
             return stages.compare(state)
         case Certifying():
@@ -112,6 +115,8 @@ def progress(state: State) -> tuple[Stage, float]:
             return "partition", 0.15 + 0.4 * cutting.fraction(state.cuts)
         case Bounding():
             return "bounds", 0.55
+        case Anticipating():
+            return "uncertainty", 0.58
         case Comparing():
             return "uncertainty", 0.6 + 0.1 * state.row / len(state.x)
         case Certifying():

@@ -21,6 +21,8 @@ from numba import njit
 from workers.algorithms.boxes.selection import cut_at_median, cut_at_multiple
 from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
 
+_EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
+
 
 @njit(nogil=True, cache=True)
 def _score(
@@ -90,6 +92,18 @@ def _split(
 
 
 @njit(nogil=True, cache=True)
+def _widest(score: FloatArray) -> int:
+    """First axis whose score is the largest but for rounding, -1 when all are 0."""
+    largest = 0.0
+    for j in range(len(score)):
+        largest = max(largest, score[j])
+    for j in range(len(score)):
+        if score[j] > 0.0 and score[j] >= largest * _EQUAL:
+            return j
+    return -1
+
+
+@njit(nogil=True, cache=True)
 def grow(
     median: bool,
     k: int,
@@ -128,8 +142,8 @@ def grow(
         _score(rows, a, constant, unit, median, first, last, low, high, score)
         counters[2] += m * (n + 4)
         while True:
-            axis = int(np.argmax(score))
-            if not score[axis] > 0.0:
+            axis = _widest(score)
+            if axis < 0:
                 break
             score[axis] = 0.0
             for p in range(m):

@@ -12,6 +12,7 @@ from workers.algorithms.boxes.certificate import Certificate, estimates, ranges
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.state import (
+    Anticipating,
     Bounding,
     Certifying,
     Checked,
@@ -86,24 +87,21 @@ def cut(state: Cutting) -> Cutting | Bounding:
     return Bounding(state.x, state.request, state.field, state.deviations, cutting.result(cuts))
 
 
-def bound(state: Bounding, rng: np.random.Generator) -> Comparing:
-    """Bounds of all boxes, and what the optimum would have been."""
-    request = state.request
-    if request.bounds == "cells":
-        domains = request.domains or (None,) * state.x.shape[1]
+def bound(state: Bounding, rng: np.random.Generator) -> Anticipating:
+    """Bounds of all boxes."""
+    if state.request.bounds == "cells":
+        domains = state.request.domains or (None,) * state.x.shape[1]
         boxes = cells(state.x, state.partition, domains, rng)
     else:
         boxes = tight(state.x, state.partition)
-    return Comparing(
-        x=state.x,
-        request=request,
-        field=state.field,
-        deviations=state.deviations,
-        boxes=boxes,
-        asymptotic=asymptotic_uncertainty(state.x, state.field, request.k, rng),
-        delta=np.zeros(len(state.field.omega)),
-        row=0,
-    )
+    return Anticipating(state.x, state.request, state.field, state.deviations, boxes)
+
+
+def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
+    """What the optimal half-widths at the estimated density promise."""
+    asymptotic = asymptotic_uncertainty(state.x, state.field, state.request.k, rng)
+    delta = np.zeros(len(state.field.omega))
+    return Comparing(state.x, state.request, state.field, state.deviations, state.boxes, asymptotic, delta, 0)
 
 
 def compare(state: Comparing) -> Comparing | Certifying:

@@ -98,8 +98,19 @@ class Bounding:
 
 
 @dataclass(frozen=True)
+class Anticipating:
+    """Boxes are there; what the optimum would have been is not known yet."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    boxes: Boxes
+
+
+@dataclass(frozen=True)
 class Comparing:
-    """Boxes are there; their uncertainty is summed over records up to `row`, `delta` growing in place."""
+    """The uncertainty of the boxes is summed over records up to `row`, `delta` growing in place."""
 
     x: FloatArray
     request: Request
@@ -133,4 +144,4 @@ class Finished:
     outcome: Outcome
 
 
-State: TypeAlias = Checked | Measuring | Cutting | Bounding | Comparing | Certifying | Finished
+State: TypeAlias = Checked | Measuring | Cutting | Bounding | Anticipating | Comparing | Certifying | Finished

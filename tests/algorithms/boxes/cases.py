@@ -1,0 +1,27 @@
+"""Partitions to completion, and tables with ties, that the tests of boxes share."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from workers.algorithms.boxes import partition
+
+
+def parts(
+    x: np.ndarray, k: int, method: partition.Method = "fast", worth: np.ndarray | None = None
+) -> partition.Partition:
+    state = partition.init(x, k=k, worth=np.ones(x.shape[1]) if worth is None else worth, method=method)
+    while not partition.done(state):
+        state = partition.step(state)
+    return partition.result(state)
+
+
+def groups(found: partition.Partition) -> set[frozenset[int]]:
+    return {frozenset(g.tolist()) for g in np.split(found.order, found.starts[1:-1])}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[np.ndarray, int]:
+    rows, columns = draw(st.integers(1, 40)), draw(st.integers(1, 4))
+    cell = draw(st.sampled_from([st.integers(0, 3), st.integers(-50, 50), st.floats(-1e6, 1e6)]))
+    flat = draw(st.lists(cell, min_size=rows * columns, max_size=rows * columns))
+    return np.array(flat, dtype=np.float64).reshape(rows, columns), draw(st.integers(1, rows))

@@ -1,0 +1,239 @@
+"""The whole method: what is promised of every result, whatever the records."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.algorithms.boxes.cases import tables
+from workers.algorithms.boxes import anonymization, stages
+from workers.algorithms.boxes.certificate import estimates, ranges
+from workers.algorithms.boxes.ranges.column import box_column
+from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.core.errors import InfeasibleKError, OutsideDomainError, UndefinedStatisticError
+from workers.algorithms.core.influence import absolute_influences, influences
+from workers.algorithms.core.moments import moments
+from workers.algorithms.core.statistics import Statistic, all_moments
+
+
+def run(x: np.ndarray, request: Request, seed: int = 0) -> Outcome:
+    rng = np.random.default_rng(seed)
+    state = anonymization.init(x, request)
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=rng)
+    return anonymization.result(state)
+
+
+def weighted(columns: int) -> tuple[Statistic, ...]:
+    """All kinds that are defined for any records, and given weights."""
+    singles = [Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(columns)]
+    return (*singles, *(Statistic("covariance", (i, i + 1), 1.0) for i in range(columns - 1)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    table=tables(),
+    bounds=st.sampled_from(["cells", "tight"]),
+    method=st.sampled_from(["fast", "mondrian"]),
+    seed=st.integers(0, 99),
+)
+def test_every_release_keeps_its_promises(table: tuple[np.ndarray, int], bounds: str, method: str, seed: int) -> None:
+    x, k = table
+    request = Request(k, weighted(x.shape[1]), partition=method, bounds=bounds)  # type: ignore[arg-type]
+    outcome = run(x, request, seed)
+    boxes = outcome.boxes
+    assert boxes.counts.min() >= k
+    assert boxes.counts.sum() == len(x)
+    assert ((boxes.lower[boxes.box] <= x) & (x <= boxes.upper[boxes.box])).all()
+    for certificate in outcome.certificates:
+        part = x[:, list(certificate.statistic.of)]
+        plain = {"mean": part[:, 0].mean(), "variance": part[:, 0].var(), "covariance": np.cov(part.T, ddof=0)}
+        value = plain[certificate.statistic.kind]
+        value = float(value[0, 1] if certificate.statistic.kind == "covariance" else value)
+        (estimate,) = certificate.published
+        slack = 1e-9 * (1.0 + np.abs(part).max() ** 2)
+        assert certificate.true_value[0] == pytest.approx(value, abs=slack)
+        assert estimate.guaranteed is not None
+        assert estimate.guaranteed.lower - slack <= value <= estimate.guaranteed.upper + slack
+        assert estimate.guaranteed.lower <= certificate.true_value[0] <= estimate.guaranteed.upper
+        assert estimate.estimate is not None
+        assert estimate.guaranteed.lower <= estimate.estimate <= estimate.guaranteed.upper
+        assert certificate.shift == (0.0,)
+
+
+@pytest.fixture
+def records() -> np.ndarray:
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(2000, 3)) @ np.array([[1.0, 0.5, 0.0], [0.0, 1.0, -0.4], [0.0, 0.0, 1.0]])
+    return x * np.array([10.0, 1.0, 0.1]) + np.array([40.0, 0.0, -3.0])
+
+
+ALL_KINDS = (
+    *all_moments(3),
+    Statistic("standard_deviation", (0,)),
+    Statistic("covariance", (0, 1)),
+    Statistic("regression", (0, 1, 2)),
+)
+
+
+@pytest.mark.parametrize("bounds", ["cells", "tight"])
+def test_all_kinds_together(records: np.ndarray, bounds: str) -> None:
+    outcome = run(records, Request(5, ALL_KINDS, bounds=bounds))  # type: ignore[arg-type]
+    for certificate in outcome.certificates:
+        for estimate, value in zip(certificate.published, certificate.true_value, strict=True):
+            if estimate.guaranteed is not None:
+                assert estimate.guaranteed.lower <= value <= estimate.guaranteed.upper
+            if estimate.guaranteed is not None and estimate.inner is not None:
+                assert estimate.guaranteed.lower <= estimate.inner.lower
+                assert estimate.inner.upper <= estimate.guaranteed.upper
+            assert estimate.linear is not None
+            if bounds == "tight":
+                assert estimate.linear.lower <= value <= estimate.linear.upper
+    assert [len(c.published) for c in outcome.certificates][-1] == 3
+    assert [c.published[0].exact for c in outcome.certificates[:3]] == [True] * 3
+
+
+def test_uncertainties_are_their_definitions(records: np.ndarray) -> None:
+    outcome = run(records, Request(5, ALL_KINDS, bounds="tight", confidence=0.9))
+    field = influences(ALL_KINDS, moments(records))
+    a = absolute_influences(field, records, np.ones(3))
+    half = outcome.boxes.half_width[outcome.boxes.box]
+    assert outcome.privacy_uncertainty == pytest.approx((a * half).sum() / len(records), rel=1e-5)
+    delta = sum(o * d for c in outcome.certificates for o, d in zip(c.omega, c.delta, strict=True))
+    assert outcome.privacy_uncertainty == pytest.approx(delta, rel=1e-12)
+    one = run(records, Request(5, (Statistic("mean", (1,)),), confidence=0.9))
+    assert one.statistical_uncertainty == pytest.approx(1.6448536269514722 / np.sqrt(2000), rel=1e-9)
+
+
+def test_a_mean_has_its_exact_range_as_its_linear_one(records: np.ndarray) -> None:
+    outcome = run(records, Request(5, (Statistic("mean", (0,)),)))
+    (estimate,) = outcome.certificates[0].published
+    share = outcome.boxes.counts / 2000
+    assert estimate.linear is not None
+    assert estimate.guaranteed is not None
+    assert estimate.guaranteed.lower == pytest.approx(share @ outcome.boxes.lower[:, 0], rel=1e-12)
+    assert estimate.linear.upper == pytest.approx(share @ outcome.boxes.upper[:, 0], rel=1e-12)
+
+
+def test_asymptotic_uncertainty_of_uniform_records_is_known() -> None:
+    # Means with weights 1 on the unit cube: rho = N, a = 1, so c = (k/N)^(1/n) / 2 and Delta = n c.
+    x = np.random.default_rng(3).uniform(size=(30_000, 2))
+    outcome = run(x, Request(10, tuple(Statistic("mean", (i,), 1.0) for i in range(2)), bounds="tight"))
+    assert outcome.asymptotic_uncertainty == pytest.approx(np.sqrt(10 / 30_000), rel=0.05)
+    assert run(x[:2], Request(1, (Statistic("mean", (0,), 1.0),))).asymptotic_uncertainty is None
+
+
+def test_published_numbers_come_from_boxes_and_counts_alone(records: np.ndarray) -> None:
+    # Certificates made from bounds and counts, without the records: nothing published may differ.
+    first = run(records, Request(5, ALL_KINDS, bounds="tight"))
+    unlinked = replace(first.boxes, box=np.zeros(0, dtype=np.int32))
+    counts = unlinked.counts.astype(float)
+    columns = [box_column(unlinked.lower[:, i], unlinked.upper[:, i], counts) for i in range(3)]
+    for certificate in first.certificates:
+        again = estimates(certificate.statistic, unlinked, ranges(certificate.statistic, unlinked, columns))
+        assert again == certificate.published
+
+
+def test_one_correlation_gets_narrower_boxes_than_mondrian(records: np.ndarray) -> None:
+    asked = (Statistic("correlation", (0, 1)),)
+    ours = run(records, Request(5, asked, bounds="tight"))
+    theirs = run(records, Request(5, asked, bounds="tight", partition="mondrian"))
+    assert ours.privacy_uncertainty < 0.6 * theirs.privacy_uncertainty
+
+
+def test_results_follow_records_under_permutation_scale_and_shift(records: np.ndarray) -> None:
+    asked = all_moments(3)
+    plain = run(records, Request(5, asked, bounds="tight"))
+    order = np.random.default_rng(2).permutation(2000)
+    mixed = run(records[order], Request(5, asked, bounds="tight"))
+    np.testing.assert_array_equal(mixed.boxes.lower, plain.boxes.lower)
+    np.testing.assert_array_equal(mixed.boxes.box, plain.boxes.box[order])
+    factor, shift = np.array([4.0, 0.25, 8.0]), np.array([16.0, -2.0, 1.0])
+    moved = run(records * factor + shift, Request(5, asked, bounds="tight"))
+    np.testing.assert_array_equal(moved.boxes.box, plain.boxes.box)
+    assert moved.privacy_uncertainty == pytest.approx(plain.privacy_uncertainty, rel=1e-9)
+    for here, there in zip(plain.certificates[:3], moved.certificates[:3], strict=True):
+        (i,) = here.statistic.of
+        assert there.published[0].estimate == pytest.approx(here.published[0].estimate * factor[i] + shift[i], rel=1e-9)
+    for here, there in zip(plain.certificates[-3:], moved.certificates[-3:], strict=True):
+        assert there.published[0].guaranteed is not None
+        assert here.published[0].guaranteed is not None
+        assert there.published[0].guaranteed.upper == pytest.approx(here.published[0].guaranteed.upper, rel=1e-9)
+
+
+def test_columns_may_come_in_any_order(records: np.ndarray) -> None:
+    turned = [2, 0, 1]
+    here = run(records, Request(5, (Statistic("mean", (0,)), Statistic("correlation", (1, 2))), bounds="tight"))
+    there = run(
+        records[:, turned], Request(5, (Statistic("mean", (1,)), Statistic("correlation", (2, 0))), bounds="tight")
+    )
+    assert there.privacy_uncertainty == pytest.approx(here.privacy_uncertainty, rel=1e-12)
+
+
+def test_the_same_generator_gives_the_same_release_and_small_steps_change_nothing(
+    records: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request(5, ALL_KINDS)
+    whole = run(records, request, seed=5)
+    monkeypatch.setattr(stages, "_WORK", 1)
+    state, rng, seen = anonymization.init(records, request), np.random.default_rng(5), []
+    while not anonymization.done(state):
+        seen.append(anonymization.progress(state))
+        state = anonymization.step(state, rng=rng)
+    outcome = anonymization.result(state)
+    np.testing.assert_array_equal(outcome.boxes.lower, whole.boxes.lower)
+    assert outcome.privacy_uncertainty == pytest.approx(whole.privacy_uncertainty, rel=1e-12)
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert {stage for stage, _ in seen} == {"influence", "partition", "bounds", "uncertainty", "ranges"}
+    assert anonymization.progress(state) == ("done", 1.0)
+
+
+def test_one_box_leaves_a_correlation_without_an_estimate(records: np.ndarray) -> None:
+    outcome = run(records, Request(2000, (Statistic("correlation", (0, 1)), Statistic("mean", (0,)))))
+    (estimate,) = outcome.certificates[0].published
+    assert (estimate.estimate, estimate.linear, estimate.inner, estimate.gap) == (None, None, None, None)
+    assert estimate.guaranteed is not None
+    assert (estimate.guaranteed.lower, estimate.guaranteed.upper) == (-1.0, 1.0)
+    assert outcome.boxes.counts.tolist() == [2000]
+
+
+def test_domains_are_the_outer_bounds(records: np.ndarray) -> None:
+    domains = ((-100.0, 200.0), None, (-5.0, 0.0))
+    boxes = run(records, Request(5, all_moments(3), domains=domains)).boxes
+    assert (boxes.lower.min(axis=0)[0], boxes.upper.max(axis=0)[2]) == (-100.0, 0.0)
+    assert boxes.outer_from_data.tolist() == [False, True, False]
+
+
+def test_what_cannot_be_is_refused_at_the_door(records: np.ndarray) -> None:
+    mean = (Statistic("mean", (0,)),)
+    with pytest.raises(InfeasibleKError):
+        anonymization.init(records, Request(2001, mean))
+    with pytest.raises(OutsideDomainError):
+        anonymization.init(records, Request(5, mean, domains=((39.0, 41.0), None, None)))
+    with pytest.raises(UndefinedStatisticError):
+        anonymization.init(records, Request(5, (Statistic("mean", (3,)),)))
+    for bad in (Request(0, mean), Request(5, ()), Request(5, mean, confidence=1.0)):
+        with pytest.raises(ValueError, match=r"must|needed"):
+            anonymization.init(records, bad)
+    with pytest.raises(ValueError, match="matrix"):
+        anonymization.init(records[:0], Request(1, mean))
+    with pytest.raises(ValueError, match="not finished"):
+        anonymization.result(anonymization.init(records, Request(5, mean)))
+
+
+def test_a_constant_column_is_refused_by_the_first_step_where_its_scale_is_needed() -> None:
+    x = np.column_stack([np.arange(20.0), np.full(20, 2.5)])
+    state = anonymization.init(x, Request(2, (Statistic("mean", (0,)), Statistic("variance", (1,)))))
+    with pytest.raises(UndefinedStatisticError, match="column 1 is constant") as caught:
+        anonymization.step(state, rng=np.random.default_rng(0))
+    assert caught.value.index == 1
+
+
+@pytest.mark.parametrize("k", [1, 7, 60])
+def test_fifty_columns(k: int) -> None:
+    x = np.random.default_rng(1).normal(size=(60, 50))
+    outcome = run(x, Request(k, tuple(Statistic("mean", (i,)) for i in range(50))))
+    assert outcome.boxes.counts.min() >= k
