@@ -26,6 +26,9 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
+
+import psutil
 
 ROOT = Path(__file__).parents[1]
 NEEDED = 0.6
@@ -69,14 +72,14 @@ def serve_ours(descriptor: int) -> None:
 
 
 @contextmanager
-def serving(role: str, environment: dict[str, str], log: Path) -> Iterator[int]:
-    """Serve in a process of its own; gives the port."""
+def serving(role: str, environment: dict[str, str], log: Path) -> Iterator[tuple[int, int]]:
+    """Serve in a process of its own; gives its port and process id."""
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener, log.open("w") as output:
         descriptor = listener.fileno()
         command = [sys.executable, __file__, "--role", role, "--descriptor", str(descriptor)]
         child = subprocess.Popen(command, env=environment, pass_fds=[descriptor], stdout=output, stderr=output)
         try:
-            yield listener.getsockname()[1]
+            yield listener.getsockname()[1], child.pid
         finally:
             child.send_signal(signal.SIGTERM)
             child.wait(20)
@@ -116,20 +119,35 @@ class Reader(asyncio.Protocol):
             self.ask()
 
 
-async def load(port: int, path: str, key: str, *, connections: int, seconds: float) -> tuple[float, float]:
-    """Answers per second, and the median of their milliseconds."""
+class Round(NamedTuple):
+    """What one target did in one round."""
+
+    rate: float
+    milliseconds: float
+    cpu_milliseconds: float
+
+
+async def load(port: int, pid: int, path: str, key: str, *, connections: int, seconds: float) -> Round:
+    """Answers per second, the median of their milliseconds, and the process's own time for one."""
     request = f"GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
     loop = asyncio.get_running_loop()
     readers = [Reader(request) for _ in range(connections)]
     for reader in readers:
         await loop.create_connection(lambda reader=reader: reader, "127.0.0.1", port)  # type: ignore[misc]
     await asyncio.sleep(0.5)  # warm
-    before, started = sum(reader.answered for reader in readers), time.perf_counter()
+    before, started, cpu = sum(reader.answered for reader in readers), time.perf_counter(), cpu_seconds(pid)
     await asyncio.sleep(seconds)
-    rate = (sum(reader.answered for reader in readers) - before) / (time.perf_counter() - started)
+    answered = sum(reader.answered for reader in readers) - before
+    rate, cost = answered / (time.perf_counter() - started), 1000 * (cpu_seconds(pid) - cpu) / max(1, answered)
     for reader in readers:
         reader.transport.abort()
-    return rate, 1000 * median(value for reader in readers for value in reader.latencies)
+    return Round(rate, 1000 * median(value for reader in readers for value in reader.latencies), cost)
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
 
 
 def prepare(database_url: str, secret: str) -> str:
@@ -165,7 +183,7 @@ def prepare(database_url: str, secret: str) -> str:
     return key
 
 
-def measure(options: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+def measure(options: argparse.Namespace) -> dict[str, list[Round]]:
     from app.embedded.broker import BrokerServer, free_port
     from app.embedded.postgres import PostgresServer
 
@@ -196,15 +214,15 @@ def measure(options: argparse.Namespace) -> dict[str, list[tuple[float, float]]]
         ours = stack.enter_context(serving("ours", environment, folder / "ours.log"))
         bare = stack.enter_context(serving("bare", environment, folder / "bare.log"))
         targets = dict(
-            zip(TARGETS, ((ours, f"/v1/jobs/{JOB}"), (bare, f"/v1/jobs/{JOB}"), (bare, "/empty")), strict=True)
+            zip(TARGETS, ((*ours, f"/v1/jobs/{JOB}"), (*bare, f"/v1/jobs/{JOB}"), (*bare, "/empty")), strict=True)
         )
-        for port, path in targets.values():  # the listener queues it until the process has started
+        for port, _, path in targets.values():  # the listener queues it until the process has started
             asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {key}"})
             urllib.request.urlopen(asked, timeout=60).read()
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in targets}
+        found: dict[str, list[Round]] = {name: [] for name in targets}
         for _ in range(options.rounds):
-            for name, (port, path) in targets.items():
-                run = load(port, path, key, connections=options.connections, seconds=options.seconds)
+            for name, (port, pid, path) in targets.items():
+                run = load(port, pid, path, key, connections=options.connections, seconds=options.seconds)
                 found[name].append(asyncio.run(run))
         return found
 
@@ -222,12 +240,13 @@ def main() -> int:
         return 0
     found = measure(options)
     for name, rounds in found.items():
-        rates = [rate for rate, _ in rounds]
         print(
-            f"{name:12} {median(rates):8.0f}/s  (rounds: {', '.join(f'{rate:.0f}' for rate in rates)};"
-            f" median answer {median(ms for _, ms in rounds):.2f} ms)"
+            f"{name:12} {median(each.rate for each in rounds):7.0f}/s"
+            f"  (rounds: {', '.join(f'{each.rate:.0f}' for each in rounds)};"
+            f" median answer {median(each.milliseconds for each in rounds):.2f} ms,"
+            f" of the process's own time {median(each.cpu_milliseconds for each in rounds):.3f} ms)"
         )
-    share = median(ours / bare for (ours, _), (bare, _) in zip(found["surebox"], found["bare read"], strict=True))
+    share = median(ours.rate / bare.rate for ours, bare in zip(found["surebox"], found["bare read"], strict=True))
     print(f"surebox / bare read = {share:.2f} (needed: {NEEDED})")
     return 0 if share >= NEEDED else 1
 

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg.errors import UntranslatableCharacter
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.errors import UnavailableError
+from app.errors import InvalidError, UnavailableError
 
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
 __all__ = ["Connection", "Database", "UnitOfWork"]
@@ -97,4 +98,11 @@ def _unavailable() -> Iterator[None]:
         lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
         if lost:
             raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error
+        if _holds_nul(error.orig):
+            raise InvalidError("the request holds the character U+0000, which no text here can hold") from None
         raise
+
+
+def _holds_nul(error: BaseException | None) -> bool:
+    """Postgres has no NUL in texts: psycopg refuses it without a state, the server refuses it in JSON."""
+    return isinstance(error, UntranslatableCharacter) or (isinstance(error, psycopg.DataError) and not error.sqlstate)

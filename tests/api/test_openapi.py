@@ -9,7 +9,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from app.api.openapi import document
 from tests.api.conftest import Api
 
-OPEN = {"get_health", "get_readiness", "get_metrics"}
+OPEN = {"get_health", "get_readiness", "get_metrics", "get_problem"}
 
 
 @pytest.fixture(scope="module")

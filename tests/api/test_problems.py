@@ -63,8 +63,8 @@ def problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
     assert body["type"] == f"/problems/{code}"
     assert body["title"]
     assert body["detail"]
-    assert body["instance"] == response.request.url.path
-    assert PLANTED not in response.text
+    assert body.pop("instance") == response.request.url.path
+    assert PLANTED not in str(body)
     return body
 
 
@@ -75,6 +75,9 @@ def test_unknown_paths_methods_and_crashes_are_problems(url: str) -> None:
     problem(wrong, 405, "method-not-allowed")
     assert wrong.headers["allow"] == "POST, PUT"
     problem(httpx.get(f"{url}/test/full"), 507, "storage-full")
+    kind = httpx.get(url + httpx.get(f"{url}/test/full").json()["type"])
+    assert kind.json() == {"type": "/problems/storage-full", "title": "The storage is full", "status": 507}
+    problem(httpx.get(f"{url}/problems/{PLANTED}"), 404, "not-found")
     crashed = problem(httpx.get(f"{url}/test/crash"), 500, "internal-error")
     assert "Traceback" not in str(crashed)
 

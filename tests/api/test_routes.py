@@ -18,7 +18,7 @@ from app.settings import Settings
 from tests.api.conftest import SECRET, Api
 
 #: Routes that everybody may ask: nothing else is open.
-OPEN = {"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/oauth2-redirect"}
+OPEN = {"/problems/{code}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/oauth2-redirect"}
 #: State reads: nothing else is unlimited.
 UNLIMITED = {("GET", "/v1/datasets/{dataset_id}"), ("GET", "/v1/jobs/{job_id}"), ("GET", "/v1/jobs/{job_id}/events")}
 #: Objects of Alice, by the name of the path parameter that holds their id.
@@ -40,7 +40,7 @@ def routes() -> list[tuple[str, str, APIRoute | None]]:
 
 
 ROUTES = routes()
-OF_ONE = [(method, path) for method, path, _ in ROUTES if "{" in path]
+OF_ONE = [(method, path) for method, path, _ in ROUTES if "{" in path and path not in OPEN]
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in ROUTES])
@@ -160,10 +160,18 @@ def test_methods_that_are_not_there_are_405_with_all_that_are(api: Api) -> None:
     known: dict[str, set[str]] = {}
     for method, path, _ in ROUTES:
         known.setdefault(path, set()).add(method)
-    walk: Callable[[str], str] = lambda path: path.format(**IDS)  # noqa: E731
+    walk: Callable[[str], str] = lambda path: path.format(**IDS, code="conflict")  # noqa: E731
     with api.client(api.make_key()) as client:
         for path, methods in known.items():
             answer = client.request("PATCH", walk(path))
             assert answer.status_code == 405, path
             assert methods <= set(answer.headers["allow"].split(", ")), path
             assert answer.json()["type"] == "/problems/method-not-allowed"
+
+
+def test_an_id_with_a_nul_is_a_problem_and_no_crash(api: Api) -> None:
+    with api.client(api.make_key()) as client:
+        for method, path in OF_ONE:
+            answer = client.request(method, re.sub(r"{\w+}", "a%00b", path))
+            assert answer.status_code in {404, 422}, path
+            assert answer.headers["content-type"] == "application/problem+json"

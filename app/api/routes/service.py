@@ -7,7 +7,8 @@ from prometheus_client.exposition import choose_encoder
 
 from app.api.problems import described
 from app.api.readiness import Readiness, get_readiness
-from app.api.schemas.service import Alive, Ready
+from app.api.schemas.service import Alive, ProblemKind, Ready
+from app.errors import NotFoundError, SureboxError
 from app.observability.metrics import Metrics
 
 router = APIRouter(tags=["service"])
@@ -46,3 +47,19 @@ def metrics(request: Request) -> Response:
     own: Metrics = request.app.state.metrics
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(own.registry), headers={"content-type": content_type})
+
+
+@router.get(
+    "/problems/{code}",
+    operation_id="get_problem",
+    response_model=ProblemKind,
+    summary="What does a kind of problem mean?",
+)
+async def get_problem(code: str) -> ProblemKind:
+    """Explain a kind of problem: what its `type` leads to."""
+    kinds: list[type[SureboxError]] = [SureboxError]
+    for kind in kinds:
+        if kind.code == code:
+            return ProblemKind(type=f"/problems/{code}", title=kind().title, status=kind.status)
+        kinds.extend(kind.__subclasses__())
+    raise NotFoundError("no problem of this service has this type")

@@ -15,3 +15,11 @@ class Ready(Contract):
     """Every part of the service is there."""
 
     status: Literal["ready"] = "ready"
+
+
+class ProblemKind(Contract):
+    """What problems of one type have in common."""
+
+    type: str
+    title: str
+    status: int
