@@ -27,8 +27,8 @@ TRIM_SECONDS = 60.0
 READY_SECONDS = 120.0
 PREPARE_SECONDS = 600.0
 #: Seconds between SIGTERM and SIGKILL.
-API_PATIENCE = 8.0
-WORKER_PATIENCE = 12.0
+API_PATIENCE = 5.0
+WORKER_PATIENCE = 8.0
 #: Stages, stopped from the last to the first.
 DATABASE, BROKER, WORKERS, API = range(4)
 
@@ -228,7 +228,8 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.create_server(place[:2], family=family, backlog=1024)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else str(error)
         raise CannotStartError(
             f"Cannot listen at {host} port {port}: {reason}. Choose another --port (0: any free one) or --host."
         ) from error

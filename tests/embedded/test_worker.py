@@ -1,0 +1,44 @@
+"""How a worker process is set up."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.embedded.worker import kernel_cache, thread_settings, usable_cores
+from app.errors import CannotStartError
+from app.settings import Settings
+
+
+@pytest.mark.parametrize(("concurrency", "cores", "threads"), [(1, 8, "8"), (3, 8, "2"), (4, 2, "1")])
+def test_processes_share_the_cores_and_blas_keeps_to_one(concurrency: int, cores: int, threads: str) -> None:
+    found = thread_settings(concurrency=concurrency, cores=cores)
+    assert found["NUMBA_NUM_THREADS"] == found["POLARS_MAX_THREADS"] == threads
+    assert found["OPENBLAS_NUM_THREADS"] == found["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux binds processes to cores")
+def test_a_process_bound_to_one_core_counts_one() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert usable_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert 1 <= usable_cores() <= (psutil.cpu_count() or 1)
+
+
+def test_compiled_kernels_lie_in_a_folder_of_our_own(tmp_path: Path) -> None:
+    folder = kernel_cache(Settings(staging_dir=tmp_path / "scratch"))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert kernel_cache(Settings(staging_dir=tmp_path / "scratch")) == folder
+
+
+def test_a_cache_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels").chmod(0o777)
+    with pytest.raises(CannotStartError, match="can be written by others"):
+        kernel_cache(Settings(staging_dir=tmp_path))
