@@ -2,16 +2,19 @@
 
 import hashlib
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.meta.project import ROOT
 from tests.service import Service
 
 PACKAGE = "surebox_generated"
@@ -48,21 +51,21 @@ def generated(document: bytes, tmp_path_factory: pytest.TempPathFactory) -> Iter
         del sys.modules[name]
 
 
+@pytest.fixture
+def client(service: Service, generated: Path) -> Iterator[Any]:
+    with part("client").AuthenticatedClient(base_url=service.address, token=service.key, timeout=60) as made:
+        yield made
+
+
 def part(name: str) -> ModuleType:
     return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 def test_the_committed_document_is_the_served_one(document: bytes) -> None:
-    import json
-
-    from tests.meta.project import ROOT
-
     assert json.loads(document) == json.loads((ROOT / "openapi" / "openapi.json").read_text())
 
 
 def test_every_operation_has_a_function(document: bytes, generated: Path) -> None:
-    import json
-
     operations = {
         operation["operationId"]
         for path in json.loads(document)["paths"].values()
@@ -72,8 +75,7 @@ def test_every_operation_has_a_function(document: bytes, generated: Path) -> Non
     assert operations <= {path.stem for path in generated.glob("api/*/*.py")}
 
 
-def test_upload_job_release(service: Service, generated: Path) -> None:
-    client = part("client").AuthenticatedClient(base_url=service.address, token=service.key, timeout=60)
+def test_upload_job_release(client: Any, generated: Path) -> None:
     models, types = part("models"), part("types")
 
     dataset = part("api.datasets.create_dataset").sync(
@@ -116,8 +118,7 @@ def test_upload_job_release(service: Service, generated: Path) -> None:
     assert part("api.datasets.delete_dataset").sync_detailed(dataset.id, client=client).status_code == 204
 
 
-def test_a_refusal_is_a_problem_with_its_pointer(service: Service, generated: Path) -> None:
-    client = part("client").AuthenticatedClient(base_url=service.address, token=service.key)
+def test_a_refusal_is_a_problem_with_its_pointer(client: Any, generated: Path) -> None:
     models = part("models")
     spec = models.BoxesSpec(method="boxes", dataset_id="ds_absent", columns=["age"], k=5)
     tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))

@@ -12,7 +12,7 @@ import pytest
 from tests.meta.project import ROOT
 from tests.service import Service, bare_environment
 
-GUIDE = ROOT / "docs" / "quickstart.md"
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs/quickstart.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,7 @@ def folder(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder after all lines of the guide have run in it, in one shell, each block's output in a file of its own."""
     folder = tmp_path_factory.mktemp("quickstart")
     (folder / ".surebox").symlink_to(service.folder)
-    blocks = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    lines = [f"exec > block-{number}.txt\n{block}" for number, block in enumerate(blocks)]
+    lines = [f"exec > block-{number}.txt\n{block}" for number, block in enumerate(BLOCKS)]
     script = "set -eu -o pipefail\n" + "\n".join(lines)
     script = script.replace("http://127.0.0.1:8000", service.address)
     path = f"{Path(sys.executable).parent}:{bare_environment()['PATH']}"
@@ -54,23 +53,24 @@ def holds(row: dict[str, str], name: str, value: str) -> bool:
     return float(row[f"{name}_lo"]) <= float(value) <= float(row[f"{name}_hi"])
 
 
-def test_the_result_is_the_keepers_and_the_statistics_are_the_readers(folder: Path) -> None:
-    whole = json.loads(output_with(folder, '"true_value"'))
-    statistic = whole["statistics"][0]
+def test_the_true_value_is_in_the_result_and_in_no_answer_of_the_release(folder: Path) -> None:
+    statistic = json.loads(output(folder, "$URL/v1/jobs/$JOB/result"))["statistics"][0]
     low, high = statistic["guaranteed"]
     assert low <= statistic["true_value"] <= high
-    for text in (each.read_text() for each in folder.glob("block-*.txt")):
-        if '"sha256":{' in text.replace(" ", ""):
-            assert "true_value" not in text
+    published = output(folder, "$URL/v1/releases/$RELEASE/statistics")
+    assert str(statistic["estimate"]) in published
+    assert "true_value" not in published
+    assert str(statistic["true_value"]) not in published
 
 
 def test_the_refusal_says_what_would_work(folder: Path) -> None:
-    problem = json.loads(output_with(folder, "the largest k is"))
+    problem = json.loads(output(folder, '\\"k\\": 5000'))
     assert problem["status"] == 422
-    assert problem["errors"][0]["pointer"] == "/k"
+    assert [error["pointer"] for error in problem["errors"]] == ["/k"]
+    assert "the largest k is 2000" in problem["detail"]
 
 
-def output_with(folder: Path, text: str) -> str:
-    found = [each.read_text() for each in folder.glob("block-*.txt") if text in each.read_text()]
-    assert len(found) == 1
-    return found[0]
+def output(folder: Path, line: str) -> str:
+    """What the block with this line printed."""
+    (number,) = (number for number, block in enumerate(BLOCKS) if line in block)
+    return (folder / f"block-{number}.txt").read_text()
