@@ -7,16 +7,20 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 from psycopg.rows import dict_row
 
+from app.auth.keys import create_key
 from app.contracts.base import new_id
-from app.contracts.datasets import FileFormat, Profile, ReadOptions
+from app.contracts.datasets import Column, ColumnType, FileFormat, NumericSummary, Profile, ReadOptions
 from app.db.repositories import datasets
 from app.db.session import Database
+from app.embedded.broker import free_port
 from app.embedded.worker import celery_arguments
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
@@ -27,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 WORKER = "import sys; from tests.probe.worker import app; app.worker_main(sys.argv[1:])"
 HOUSEKEEPING = "from app.housekeeping.loop import run; from app.settings import get_settings; run(get_settings())"
 OWNER = "tester"
+SERVER_SECRET = "s" * 40
 DATASET_SHA256 = "d" * 64
 DATASET_ROWS = 48_842
 
@@ -39,6 +44,7 @@ QUICK = {
     "requeue_after_seconds": 0.5,
     "housekeeping_seconds": 0.2,
     "max_unfinished_jobs": 1_000,
+    "requests_per_minute": 1_000_000,
 }
 
 
@@ -103,6 +109,7 @@ class Rig:
             database_url=self.database_url,
             redis_url=self.redis_url,
             storage_url=f"file:{self.folder / 'storage'}",
+            server_secret=SERVER_SECRET,
             **self.values,
         )
 
@@ -117,7 +124,7 @@ class Rig:
                 "DATABASE_URL": settings.database_url,
                 "REDIS_URL": settings.redis_url,
                 "STORAGE_URL": settings.storage_url,
-                "SUREBOX_SERVER_SECRET": "s" * 40,
+                "SUREBOX_SERVER_SECRET": SERVER_SECRET,
                 "PYTHONPATH": str(ROOT),
                 "OMP_NUM_THREADS": "1",
                 "OPENBLAS_NUM_THREADS": "1",
@@ -145,6 +152,26 @@ class Rig:
             wait_until(lambda: self.row("SELECT 1 FROM worker WHERE pid = %s", worker.pid), what=worker.text())
         return worker
 
+    def api(self) -> tuple[Process, str]:
+        """An API process, and where it listens."""
+        port = free_port()
+        api = self.start("-m", "app.cli", "serve", "--port", str(port), name="api")
+        address = f"http://127.0.0.1:{port}"
+        wait_until(lambda: _answers(address), what=api.text())
+        return api, address
+
+    def client(self, address: str) -> httpx.Client:
+        _, key = create_key(
+            database=self.database,
+            secret=self.settings.server_secret,
+            owner=OWNER,
+            scopes=["admin"],
+            name="test",
+            now=datetime.now(UTC),
+        )
+        headers = {"Authorization": f"Bearer {key}"}
+        return httpx.Client(base_url=address, headers=headers, timeout=20, trust_env=False)
+
     def housekeeping(self) -> Process:
         return self.start("-c", HOUSEKEEPING, name="housekeeping")
 
@@ -168,7 +195,12 @@ class Rig:
                 sha256=DATASET_SHA256,
                 staged_key="staging/gone",
             )
-            profile = Profile(rows=DATASET_ROWS, columns=())
+            names = ("age", "hours")
+            profile = Profile(
+                rows=DATASET_ROWS,
+                columns=[Column(name=name, type=ColumnType.INTEGER, missing=0, distinct=70) for name in names],
+                numeric={name: NumericSummary(finite_minimum=0, finite_maximum=99, infinite=0) for name in names},
+            )
             key = f"datasets/{self._dataset_id}/data.parquet"
             with self.database.unit_of_work() as unit:
                 datasets.insert_dataset(unit.connection, new=new)
@@ -228,6 +260,13 @@ class Rig:
             process.end()
         if self._database is not None:
             self._database.close()
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/healthz", timeout=5, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
 
 
 def steps(journal: Path) -> list[int]:

@@ -72,6 +72,25 @@ class ProbeRunner:
         return ProbeState(ProbeSpec.model_validate({**job.spec, "seed": None}), arrays["drawn"])
 
 
+class EmptyRunner:
+    """In place of a real method, where a test is about everything around it."""
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> None:
+        return None
+
+    def step(self, state: None, *, rng: np.random.Generator) -> None:
+        return None
+
+    def done(self, state: None) -> bool:
+        return True
+
+    def progress(self, state: None) -> Progress:
+        return Progress(fraction=1.0, stage="empty")
+
+    def finish(self, state: None, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        return Outcome(summary={})
+
+
 def _note(spec: ProbeSpec, line: str) -> None:
     if spec.journal:
         with Path(spec.journal).open("a") as file:

@@ -68,6 +68,10 @@ class Checkpoints:
         self._count += 1
         self._saved_at = time.monotonic()
 
+    def postpone(self) -> None:
+        """None could be taken now; try again after the usual time."""
+        self._saved_at = time.monotonic()
+
     def last(self) -> Taken | None:
         """The newest checkpoint of any attempt; None when there is none to go on from."""
         with self._job.database.read() as connection:

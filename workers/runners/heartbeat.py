@@ -56,7 +56,7 @@ class Heartbeat:
         self._stopping, self._overrun = stopping, overrun
         self._deadline = time.monotonic() + settings.job_time_limit_seconds
         self._pause = min(settings.heartbeat_seconds, settings.cancel_poll_seconds, PROGRESS_SECONDS)
-        self._beat_at = self._told_at = time.monotonic()
+        self._beat_at = self._asked_at = self._told_at = time.monotonic()
         self._progress: Progress | None = None
         self._told: Progress | None = None
         self._verdict: Verdict | None = None
@@ -138,13 +138,16 @@ class Heartbeat:
         news = self._progress
         tell = news is not None and news != self._told and now - self._told_at >= PROGRESS_SECONDS
         if not tell and now - self._beat_at < self._settings.heartbeat_seconds:
+            if now - self._asked_at < self._settings.cancel_poll_seconds:
+                return claims.Beat()
+            self._asked_at = now
             with self._database.read() as connection:
                 return claims.look(connection, job_id=self._job_id, attempt=self._attempt)
         with self._database.unit_of_work() as unit:
             found = claims.beat(
                 unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if tell else None
             )
-        self._beat_at = now
+        self._beat_at = self._asked_at = now
         if tell:
             self._told, self._told_at = news, now
         return found

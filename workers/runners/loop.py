@@ -18,24 +18,30 @@ import numpy as np
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
-from app.contracts.datasets import Column, NumericSummary
 from app.contracts.jobs import JobState, Progress
 from app.db.repositories import claims, reaping
 from app.db.repositories.claims import Claim, Ending
 from app.db.repositories.reaping import Waiting
 from app.db.session import UnitOfWork
-from app.errors import FencedError, MemoryLimitError, SureboxError, TimeLimitError, UnavailableError
+from app.errors import (
+    FencedError,
+    MemoryLimitError,
+    StorageFullError,
+    SureboxError,
+    TimeLimitError,
+    UnavailableError,
+)
 from app.observability.logs import described
 from workers.runners.base import (
     CancelRequestedError,
     Checkpointing,
-    DatasetRef,
     JobContext,
     Outcome,
     Runner,
     ShutdownRequestedError,
 )
 from workers.runners.checkpoints import Checkpoints
+from workers.runners.context import job_context
 from workers.runners.finishing import Stored, store, succeed
 from workers.runners.heartbeat import Heartbeat, Verdict, time_limit_error
 from workers.runners.registry import runner_for
@@ -123,7 +129,7 @@ class Attempt:
 
     def _compute(self) -> Outcome:
         runner = runner_for(self._claimed.method)
-        job = self._context()
+        job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
         state, rng, steps = self._begin(runner, job)
         while not runner.done(state):
             try:
@@ -141,8 +147,13 @@ class Attempt:
         self, runner: Runner[Any], state: Any, rng: np.random.Generator, steps: int, *, now: bool = False
     ) -> None:
         taker = self._checkpoints
-        if taker is not None and isinstance(runner, Checkpointing) and (now or taker.due()):
+        if taker is None or not isinstance(runner, Checkpointing) or not (now or taker.due()):
+            return
+        try:
             taker.save(runner, state, rng=rng, steps=steps)
+        except (StorageFullError, UnavailableError) as error:  # the job itself can go on without
+            log.warning("job.not_checkpointed", error=type(error).__name__)
+            taker.postpone()
 
     def _begin(self, runner: Runner[Any], job: JobContext) -> tuple[Any, np.random.Generator, int]:
         if isinstance(runner, Checkpointing):
@@ -153,24 +164,6 @@ class Attempt:
                 return runner.unpack(job, taken.arrays), taken.rng, taken.steps
         rng = np.random.default_rng(np.random.SeedSequence(self._claimed.seed))
         return runner.init(job, rng=rng), rng, 0
-
-    def _context(self) -> JobContext:
-        claimed, resources = self._claimed, self._resources
-        return JobContext(
-            id=claimed.id,
-            owner=claimed.owner,
-            method=claimed.method,
-            spec=claimed.spec,
-            seed=claimed.seed,
-            dataset_id=claimed.dataset_id,
-            dataset=_dataset_ref(claimed),
-            scratch=self._scratch,
-            storage=resources.storage,
-            settings=resources.settings,
-            database=resources.database,
-            threads=resources.threads,
-            on_tick=self._tick,
-        )
 
     def _tick(self, progress: Progress) -> None:
         self._heart.report(progress)
@@ -273,17 +266,3 @@ class Attempt:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(ABANDONED)
-
-
-def _dataset_ref(claimed: Claim) -> DatasetRef | None:
-    facts = claimed.dataset
-    if facts is None or facts.rows is None or facts.data_key is None:
-        return None
-    return DatasetRef(
-        id=facts.id,
-        sha256=facts.sha256,
-        rows=facts.rows,
-        columns=tuple(Column.model_validate(column) for column in facts.columns or ()),
-        numeric={name: NumericSummary.model_validate(summary) for name, summary in (facts.numeric or {}).items()},
-        data_key=facts.data_key,
-    )

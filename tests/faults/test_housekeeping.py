@@ -1,0 +1,226 @@
+"""Housekeeping: one leads, another follows when it dies; its rounds, against the real database, broker and storage."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from app.contracts.base import new_id
+from app.contracts.jobs import FINISHED, TRANSITIONS, JobState
+from app.db.repositories import claims
+from app.db.repositories.claims import Claim
+from app.errors import FencedError
+from app.housekeeping.rounds import Rounds
+from app.queue import JobQueue
+from app.storage.factory import open_storage
+from tests.faults.rig import Process, Rig, wait_until
+
+
+@pytest.fixture
+def rounds(rig: Rig) -> Rounds:
+    rig.settings_more["requeue_after_seconds"] = 0.05
+    return Rounds(rig.settings, database=rig.database, storage=open_storage(rig.settings), queue=JobQueue(rig.settings))
+
+
+@pytest.fixture
+def broker(rig: Rig) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(rig.redis_url) as client:
+        yield client
+
+
+def claim(rig: Rig, job_id: str) -> Claim:
+    with rig.database.unit_of_work() as unit:
+        claimed = claims.claim(unit.connection, job_id=job_id, worker="host:1")
+    assert claimed is not None
+    return claimed
+
+
+def fall_silent(rig: Rig, job_id: str) -> None:
+    """The last heartbeat was an hour ago; so was Postgres' start, as far as this test can say."""
+    rig.rows("UPDATE job_progress SET beat_at = beat_at - interval '1 hour' WHERE job_id = %s RETURNING 1", job_id)
+    started = "SELECT clock_timestamp() - pg_postmaster_start_time() > interval '2.5 s' AS old"
+    wait_until(lambda: rig.row(started)["old"])
+
+
+def old(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"bytes")
+    long_ago = time.time() - 7_200
+    os.utime(path, (long_ago, long_ago))
+    return path
+
+
+def test_the_follower_leads_when_the_leader_dies_and_sigterm_ends_it_within_a_second(rig: Rig) -> None:
+    pair = [rig.housekeeping(), rig.housekeeping()]
+
+    def leaders() -> list[Process]:
+        return [process for process in pair if "housekeeping.leads" in process.text()]
+
+    (leader,) = wait_until(leaders)
+    (follower,) = [process for process in pair if process is not leader]
+    leader.group(signal.SIGKILL)
+    wait_until(lambda: follower in leaders(), seconds=10)
+    with redis.Redis.from_url(rig.redis_url) as client:
+        rig.submit()
+        client.flushall()
+        wait_until(lambda: client.llen("batch") == 1, seconds=10, what="the new leader sends what was lost")
+    asked = time.monotonic()
+    follower.process.terminate()
+    assert follower.process.wait(5) == 0
+    assert time.monotonic() - asked < 2.5, "a second, and what a busy machine adds"
+
+
+def test_ids_are_sent_again_only_where_the_broker_has_fewer_than_wait(
+    rig: Rig, rounds: Rounds, broker: redis.Redis
+) -> None:
+    ids = [rig.submit() for _ in range(3)]
+    wait_until(lambda: rig.row("SELECT bool_and(enqueued_at < now() - interval '0.1 s') AS due FROM job")["due"])
+    rounds.quick()
+    assert broker.llen("batch") == 3
+    broker.rpop("batch")
+    rounds.quick()
+    assert broker.llen("batch") == 5
+    broker.flushall()
+    wait_until(lambda: rig.row("SELECT bool_and(enqueued_at < now() - interval '0.1 s') AS due FROM job")["due"])
+    rounds.quick()
+    assert broker.llen("batch") == len(ids)
+
+
+def test_a_silent_attempt_is_queued_and_sent_at_once_and_its_worker_can_write_nothing(
+    rig: Rig, rounds: Rounds, broker: redis.Redis
+) -> None:
+    job_id = rig.submit()
+    claimed = claim(rig, job_id)
+    broker.flushall()
+    rounds.quick()
+    assert rig.job(job_id)["state"] == "running"
+    fall_silent(rig, job_id)
+    rounds.quick()
+    assert rig.job(job_id)["state"] == "queued"
+    assert broker.llen("batch") == 1
+    ending = claims.Ending(state=JobState.SUCCEEDED, outcome="succeeded")
+    for write in (
+        lambda connection: claims.finish(connection, claimed=claimed, ending=ending),
+        lambda connection: claims.give_back(connection, job_id=job_id, attempt=1),
+    ):
+        with pytest.raises(FencedError), rig.database.unit_of_work() as unit:
+            write(unit.connection)
+    with rig.database.unit_of_work() as unit:
+        assert claims.beat(unit.connection, job_id=job_id, attempt=1, progress=None).fenced
+    assert claim(rig, job_id).attempt == 2
+
+
+def test_a_silent_attempt_of_a_cancelled_job_ends_it_and_the_last_attempt_fails_it(rig: Rig, rounds: Rounds) -> None:
+    cancelled, exhausted = rig.submit(), rig.submit()
+    for job_id in (cancelled, exhausted):
+        claim(rig, job_id)
+        fall_silent(rig, job_id)
+    rig.rows("UPDATE job SET cancel_requested_at = now() WHERE id = %s RETURNING 1", cancelled)
+    rig.rows("UPDATE job SET attempt = 3 WHERE id = %s RETURNING 1", exhausted)
+    rounds.quick()
+    assert rig.job(cancelled)["state"] == "cancelled"
+    assert rig.job(exhausted)["state"] == "failed"
+    assert rig.job(exhausted)["error"]["type"] == "/problems/attempts-exhausted"
+
+
+def test_an_upload_whose_reading_was_lost_too_often_fails_with_its_job(rig: Rig, rounds: Rounds) -> None:
+    job_id = rig.submit()
+    rig.rows("UPDATE dataset SET state = 'ingesting' RETURNING 1")
+    rig.rows("UPDATE job SET kind = 'ingest', attempt = 2 WHERE id = %s RETURNING 1", job_id)
+    claim(rig, job_id)
+    fall_silent(rig, job_id)
+    rounds.quick()
+    dataset = rig.row("SELECT state, error FROM dataset")
+    assert (dataset["state"], dataset["error"]["type"]) == ("failed", "/problems/attempts-exhausted")
+
+
+def test_objects_without_a_row_are_removed_once_old_and_no_others(rig: Rig, rounds: Rounds) -> None:
+    storage = rig.folder / "storage"
+    job_id, dataset_id = rig.submit(), rig.dataset()
+    claim(rig, job_id)
+    kept = [
+        old(storage / f"datasets/{dataset_id}/data.parquet"),
+        old(storage / f"jobs/{job_id}/checkpoint-1-0.npz"),
+        old(storage / "releases/rel_1/aa.csv"),
+        storage / "releases/rel_2/young.csv",
+    ]
+    kept[-1].parent.mkdir(parents=True)
+    kept[-1].write_bytes(b"bytes")
+    orphans = [
+        old(storage / f"jobs/{job_id}/checkpoint-1-1.npz"),
+        old(storage / f"jobs/{job_id}/result-{'a' * 64}.json"),
+        old(storage / "releases/rel_1/bb.csv"),
+        old(storage / "datasets/ds_gone/data.parquet"),
+    ]
+    rig.rows(
+        "INSERT INTO job_checkpoint (job_id, attempt, steps, key) VALUES (%s, 1, 1, %s) RETURNING 1",
+        job_id,
+        f"jobs/{job_id}/checkpoint-1-0.npz",
+    )
+    rig.rows(
+        "INSERT INTO release (id, owner, job_id, dataset_id, method, rows, columns, flags, statistics)"
+        " VALUES ('rel_1', 'tester', %s, %s, 'probe', 1, '[]', '{}', '[]') RETURNING 1",
+        job_id,
+        dataset_id,
+    )
+    rig.rows(
+        "INSERT INTO release_file (release_id, format, key, sha256, bytes)"
+        " VALUES ('rel_1', 'csv', 'releases/rel_1/aa.csv', 'aa', 5) RETURNING 1"
+    )
+    rounds.slow(threading.Event())
+    assert [path for path in kept if not path.exists()] == []
+    assert [path for path in orphans if path.exists()] == []
+
+
+def test_rows_past_their_time_are_removed_and_no_others(rig: Rig, rounds: Rounds) -> None:
+    gone, listed, unfinished = rig.submit(), rig.submit(), rig.submit()
+    for job_id in (gone, listed):
+        claimed = claim(rig, job_id)
+        with rig.database.unit_of_work() as unit:
+            unlisted = job_id == gone
+            unit.connection.exec_driver_sql(
+                "UPDATE job SET expires_at = now() - interval '1 s', listed = %s WHERE id = %s", (not unlisted, job_id)
+            )
+            claims.finish(
+                unit.connection, claimed=claimed, ending=claims.Ending(state=JobState.CANCELLED, outcome="cancelled")
+            )
+    rig.rows("UPDATE job SET expires_at = now() - interval '1 s', listed = false WHERE id = %s RETURNING 1", unfinished)
+    rig.rows(
+        "INSERT INTO idempotency (owner, key, fingerprint, token, leased_until, created_at) VALUES"
+        " ('o', 'old', '', '', now(), now() - interval '25 hours'), ('o', 'new', '', '', now(), now()) RETURNING 1"
+    )
+    rig.rows(
+        "INSERT INTO worker (id, queue, host, pid, rss_bytes, seen_at) VALUES"
+        " ('dead', 'batch', 'h', 1, 1, now() - interval '1 hour'), ('alive', 'batch', 'h', 2, 1, now()) RETURNING 1"
+    )
+    rounds.slow(threading.Event())
+    assert {row["id"] for row in rig.rows("SELECT id FROM job")} == {listed, unfinished}
+    assert [row["key"] for row in rig.rows("SELECT key FROM idempotency")] == ["new"]
+    assert [row["id"] for row in rig.rows("SELECT id FROM worker")] == ["alive"]
+
+
+def test_postgres_keeps_the_table_of_transitions(rig: Rig) -> None:
+    for before, after in product(JobState, JobState):
+        job_id = new_id("job")
+        rig.rows(
+            "INSERT INTO job (id, owner, kind, method, queue, state, spec, finished_at)"
+            " VALUES (%s, 'o', 'audit', 'probe', 'batch', %s, '{}', CASE WHEN %s THEN now() END) RETURNING 1",
+            job_id,
+            before,
+            before in FINISHED,
+        )
+        change = "UPDATE job SET state = %s, finished_at = CASE WHEN %s THEN now() END WHERE id = %s RETURNING 1"
+        if after in TRANSITIONS[before] or (after is before and before not in FINISHED):
+            rig.rows(change, after, after in FINISHED, job_id)
+            assert rig.job(job_id)["state"] == after
+        else:
+            with pytest.raises(psycopg.errors.CheckViolation, match="must not change"):
+                rig.rows(change, after, after in FINISHED, job_id)
+            assert rig.job(job_id)["state"] == before
