@@ -25,6 +25,8 @@ from app.errors import RequestInFlightError, UnavailableError
 
 #: What a client whose upload is still being read is asked to wait before it looks, in seconds.
 RETRY_SECONDS: Final = 2
+#: Members of a problem in the order in which they are told; the database keeps none.
+_MEMBERS: Final = ("type", "title", "status", "detail", "instance", "errors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +186,9 @@ def _replay(request: Request, asked: UploadRequest, taken: Reservation | Replay 
 
 
 def _problem(request: Request, problem: dict[str, Any]) -> Response:
-    body = json.dumps(problem | {"instance": request.url.path}, ensure_ascii=False, separators=(",", ":"))
+    told = {"instance": request.url.path} | {name: value for name, value in problem.items() if name != "instance"}
+    ordered = {name: told[name] for name in _MEMBERS if name in told}
+    body = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))
     return Response(body.encode(), status_code=int(problem.get("status", 500)), media_type=MEDIA_TYPE)
 
 

@@ -82,12 +82,11 @@ class Decoder:
 
 
 class _Gzip:
-    """One or more gzip members, one after the other, with zeros allowed behind the last (as tape blocks have)."""
+    """One or more gzip members, one after the other; zeros behind a member are padding, as tape blocks have."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP_WINDOW)
         self._begun = False
-        self._padding = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode, in pieces."""
@@ -96,7 +95,6 @@ class _Gzip:
             if self._member.eof:
                 rest = rest.lstrip(b"\0")
                 if not rest:
-                    self._padding = True
                     return
                 self._begin(rest)
             self._begun = True
@@ -118,6 +116,6 @@ class _Gzip:
             raise UnreadableError("the gzip stream of the body ends too early: the upload was cut off")
 
     def _begin(self, rest: bytes) -> None:
-        if self._padding or rest[:1] != b"\x1f":
+        if rest[:1] != b"\x1f":
             raise UnreadableError("other bytes follow the gzip stream of the body: send the file as gzip wrote it")
         self._member = zlib.decompressobj(_GZIP_WINDOW)
