@@ -21,7 +21,7 @@ from app.db.job_record import JobRecord
 from app.db.repositories.job_history import JobSnapshot, snapshots
 from app.db.repositories.notify import CHANNEL
 from app.db.session import Database
-from app.errors import TooManyRequestsError, UnavailableError
+from app.errors import TooManyRequestsError
 
 #: Seconds between two readings of every waited job, whether or not notifications came.
 SAFETY_SECONDS = 5.0
@@ -145,7 +145,8 @@ class Notifications:
                     async for notice in connection.notifies():
                         self._mark({notice.payload} & self._waiters.keys())
             except (psycopg.Error, OSError) as error:
-                log.warning("notifications.lost", error=type(error).__name__)
+                if self.connected or delay == shortest:  # once an outage, not once a try
+                    log.warning("notifications.lost", error=type(error).__name__)
             finally:
                 self.connected = False
             await asyncio.sleep(delay)
@@ -178,8 +179,8 @@ class Notifications:
             if wanted:
                 try:
                     self._publish(wanted, await anyio.to_thread.run_sync(self._snapshots, wanted, limiter=thread))
-                except UnavailableError:
-                    log.warning("notifications.unread", jobs=len(wanted))
+                except Exception as error:  # noqa: BLE001 - whoever waits depends on this task: it outlives any error
+                    log.warning("notifications.unread", jobs=len(wanted), error=type(error).__name__)
                     await asyncio.sleep(1)
                     self._mark(wanted)
                 await asyncio.sleep(_GATHER_SECONDS)

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from app.contracts.base import new_id
+from app.embedded.broker import BrokerServer
 from tests.jobs.service import Service, settings_of
+from tests.servers import Databases
 
 
 @pytest.fixture
@@ -29,3 +32,22 @@ def serve(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Callabl
 def service(serve: Callable[..., Service]) -> Service:
     """One API process on a fresh database."""
     return serve()
+
+
+@pytest.fixture(scope="session")
+def one_service(
+    databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    url = databases.fresh()
+    service = Service(settings_of(url, broker_server.tcp_url(), tmp_path_factory.mktemp("storage")))
+    service.start()
+    yield service
+    service.stop()
+    databases.drop(url)
+
+
+@pytest.fixture
+def shared(one_service: Service) -> Service:
+    """One API process for all tests that only ask questions; each test is an owner of its own."""
+    one_service.owner = new_id("owner")
+    return one_service

@@ -21,6 +21,7 @@ from app.db.models.job import job
 from app.db.models.job_result import job_result
 from app.db.models.provenance import provenance
 from app.db.repositories import claims
+from app.db.repositories.job_results import StoredResult
 from app.db.session import Database
 from app.main import create_app
 from app.settings import Settings
@@ -46,13 +47,20 @@ def settings_of(database_url: str, redis_url: str, folder: Path, **more: Any) ->
 
 
 def body(dataset_id: str, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5, "partition": "fast"} | more
+    return {
+        "method": "boxes",
+        "dataset_id": dataset_id,
+        "columns": ["age", "hours"],
+        "k": 5,
+        "partition": "fast",
+    } | more
 
 
 class Service:
     """A served API and its database."""
 
     def __init__(self, settings: Settings) -> None:
+        self.owner = "ada"
         self.settings = settings
         self.database = Database(settings.database_url, pool_size=3)
         self.app = create_app(settings)
@@ -99,18 +107,18 @@ class Service:
         )[1]
 
     @contextlib.contextmanager
-    def client(self, owner: str = "ada", *scopes: str) -> Iterator[httpx.Client]:
-        headers = {"Authorization": f"Bearer {self.key(owner, *scopes)}"}
+    def client(self, owner: str | None = None, *scopes: str) -> Iterator[httpx.Client]:
+        headers = {"Authorization": f"Bearer {self.key(owner or self.owner, *scopes)}"}
         with httpx.Client(base_url=self.url, headers=headers, timeout=40) as client:
             yield client
 
-    def dataset(self, owner: str = "ada", state: str = "ready") -> str:
+    def dataset(self, owner: str | None = None, state: str = "ready") -> str:
         made = new_id("ds")
         with self.database.unit_of_work() as unit:
             unit.connection.execute(
                 insert(dataset).values(
-                    id=made, owner=owner, name="d", state=state, options={"format": "csv"}, bytes=1, sha256="0" * 64,
-                    rows=100, columns=COLUMNS, numeric=NUMERIC,
+                    id=made, owner=owner or self.owner, name="d", state=state, options={"format": "csv"}, bytes=1,
+                    sha256="0" * 64, rows=100, columns=COLUMNS, numeric=NUMERIC,
                 )
             )  # fmt: skip
         return made
@@ -138,7 +146,9 @@ class Service:
     def progress(self, claimed: claims.Claim, fraction: float) -> None:
         with self.database.unit_of_work() as unit:
             progress = Progress(fraction=fraction, stage="partition")
-            assert not claims.beat(unit.connection, job_id=claimed.id, attempt=claimed.attempt, progress=progress).fenced
+            assert not claims.beat(
+                unit.connection, job_id=claimed.id, attempt=claimed.attempt, progress=progress
+            ).fenced
 
     def give_back(self, claimed: claims.Claim) -> None:
         with self.database.unit_of_work() as unit:
@@ -154,7 +164,7 @@ class Service:
         with self.database.unit_of_work() as unit:
             claims.finish(unit.connection, claimed=claimed, ending=ending)
             if whole is not None:
-                stored = claims.StoredResult(body=whole, key=None, bytes=len(whole), sha256="ab" * 32)
+                stored = StoredResult(body=whole, key=None, bytes=len(whole), sha256="ab" * 32)
                 claims.insert_result(unit.connection, job_id=claimed.id, result=stored)
 
     def store_result(self, job_id: str, *, key: str, size: int) -> None:

@@ -9,8 +9,8 @@ PATHS = ["", "/result", "/provenance", "/events"]
 
 
 @pytest.mark.parametrize("job_id", ["job_absent", "job_%00", "%F0%9F%90%B1", "x" * 5000])
-def test_an_unknown_job_is_not_found(service: Service, job_id: str) -> None:
-    with service.client() as client:
+def test_an_unknown_job_is_not_found(shared: Service, job_id: str) -> None:
+    with shared.client() as client:
         answers = [client.get(f"/v1/jobs/{job_id}{path}") for path in PATHS]
         answers.append(client.post(f"/v1/jobs/{job_id}/cancel"))
     assert {answer.status_code for answer in answers} == {404}
@@ -161,10 +161,10 @@ def test_cancelling_a_running_job_asks_its_worker_to_stop(service: Service) -> N
 
 
 @pytest.mark.parametrize("state", [JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED])
-def test_a_finished_job_is_returned_unchanged_when_cancelled(service: Service, state: JobState) -> None:
-    with service.client() as client:
-        job_id = service.submit(client, service.dataset())
-        service.run(job_id, state)
+def test_a_finished_job_is_returned_unchanged_when_cancelled(shared: Service, state: JobState) -> None:
+    with shared.client() as client:
+        job_id = shared.submit(client, shared.dataset())
+        shared.run(job_id, state)
         before = client.get(f"/v1/jobs/{job_id}").json()
         answer = client.post(f"/v1/jobs/{job_id}/cancel")
         assert (answer.status_code, answer.json()) == (200, before)
@@ -210,8 +210,8 @@ def test_lists_are_filtered(service: Service) -> None:
     ["state=done", "kind=ingest", "created_after=yesterday", "created_after=2026-01-01T00:00:00", "label=x", "limit=0",
      "limit=201", "cursor=x", "method=%00", "dataset_id=%00", "label=%00:x"],
 )  # fmt: skip
-def test_a_filter_that_cannot_be_understood_is_a_problem(service: Service, query: str) -> None:
-    with service.client() as client:
+def test_a_filter_that_cannot_be_understood_is_a_problem(shared: Service, query: str) -> None:
+    with shared.client() as client:
         answer = client.get(f"/v1/jobs?{query}")
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"]

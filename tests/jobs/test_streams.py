@@ -62,10 +62,10 @@ def test_a_stream_of_a_finished_job_tells_its_history(service: Service) -> None:
 
 
 @pytest.mark.parametrize("last", ["", "x", "-5", "1.5", "9" * 30, "0"])
-def test_a_last_event_that_is_not_ours_begins_anew(service: Service, last: str) -> None:
-    with service.client() as client:
-        job_id = service.submit(client, service.dataset())
-        service.run(job_id)
+def test_a_last_event_that_is_not_ours_begins_anew(shared: Service, last: str) -> None:
+    with shared.client() as client:
+        job_id = shared.submit(client, shared.dataset())
+        shared.run(job_id)
         answer = client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": last})
     assert answer.text.count("event: state") == 3
 

@@ -60,10 +60,10 @@ def test_a_job_is_accepted_with_the_envelope_of_the_contract(service: Service, r
     ],
 )
 def test_what_cannot_run_is_refused_at_its_pointer(
-    service: Service, change: dict[str, Any], pointer: str, code: str
+    shared: Service, change: dict[str, Any], pointer: str, code: str
 ) -> None:
-    asked = body(service.dataset()) | change
-    with service.client() as client:
+    asked = body(shared.dataset()) | change
+    with shared.client() as client:
         answer = client.post("/v1/anonymizations", json=asked)
         problem = answer.json()
         assert answer.status_code == 422, answer.text
@@ -80,9 +80,9 @@ def test_an_unknown_method_is_told_the_known_ones(service: Service) -> None:
 
 
 @pytest.mark.parametrize("state", ["ingesting", "failed"])
-def test_a_dataset_that_is_not_ready_is_refused(service: Service, state: str) -> None:
-    with service.client() as client:
-        answer = client.post("/v1/anonymizations", json=body(service.dataset(state=state)))
+def test_a_dataset_that_is_not_ready_is_refused(shared: Service, state: str) -> None:
+    with shared.client() as client:
+        answer = client.post("/v1/anonymizations", json=body(shared.dataset(state=state)))
     assert answer.status_code == 422
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/dataset_id"]
 
@@ -96,8 +96,8 @@ def test_another_owners_dataset_is_as_absent_as_one_that_is_not_there(service: S
 
 
 @pytest.mark.parametrize("method", ["group", "linkage", "table", "frontier"])
-def test_no_audit_is_built_yet(service: Service, method: str) -> None:
-    with service.client() as client:
+def test_no_audit_is_built_yet(shared: Service, method: str) -> None:
+    with shared.client() as client:
         answer = client.post("/v1/audits", json={"method": method})
     assert answer.status_code == 422
     assert answer.json()["type"] == "/problems/not-built"
@@ -111,9 +111,9 @@ def test_asking_needs_the_scope(service: Service, path: str) -> None:
 
 
 @pytest.mark.parametrize(("sent", "status"), [(b"{", 400), (b"", 422), (b"[]", 422), (b"\xff", 400), (b"7", 422)])
-def test_a_body_that_is_no_object_is_a_problem(service: Service, sent: bytes, status: int) -> None:
+def test_a_body_that_is_no_object_is_a_problem(shared: Service, sent: bytes, status: int) -> None:
     for path in ("/v1/anonymizations", "/v1/audits"):
-        with service.client() as client:
+        with shared.client() as client:
             answer = client.post(path, content=sent, headers={"content-type": "application/json"})
         assert answer.status_code == status, (path, answer.text)
         assert answer.headers["content-type"] == "application/problem+json"

@@ -24,7 +24,9 @@ def until(condition: Callable[[], object], seconds: float = 20) -> None:
 def kill_listener(service: Service) -> None:
     with psycopg.connect(service.settings.database_url, autocommit=True) as connection:
         found = connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", [APPLICATION_NAME]
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = %s AND datname = current_database()",
+            [APPLICATION_NAME],
         ).fetchall()
     assert found == [(True,)]
 
@@ -65,9 +67,9 @@ def test_a_wait_that_is_too_short_ends_in_time(service: Service) -> None:
 
 
 @pytest.mark.parametrize("prefer", ["wait=soon", "wait", "wait=-1", "respond-async", ";;;", "wait=0"])
-def test_what_is_no_wait_does_not_wait(service: Service, prefer: str) -> None:
-    with service.client() as client:
-        answer = client.post("/v1/anonymizations", json=body(service.dataset()), headers={"Prefer": prefer})
+def test_what_is_no_wait_does_not_wait(shared: Service, prefer: str) -> None:
+    with shared.client() as client:
+        answer = client.post("/v1/anonymizations", json=body(shared.dataset()), headers={"Prefer": prefer})
         assert answer.status_code == 202
         assert answer.elapsed.total_seconds() < 2
         assert ("preference-applied" in answer.headers) == (prefer == "wait=0")
@@ -143,9 +145,7 @@ def test_many_waiters_cost_no_queries_while_they_wait(service: Service, jobs: in
             base_url=service.url, headers={"Authorization": header}, limits=limits, timeout=60
         ) as client:
             waiters = [asyncio.create_task(wait(client, job_ids[at % jobs])) for at in range(MANY)]
-            async with asyncio.timeout(30):
-                while service.waiting < MANY:
-                    await asyncio.sleep(0.01)
+            await asyncio.to_thread(until, lambda: service.waiting == MANY, 30)
             await asyncio.sleep(1)
             before = len(service.statements)
             seconds = 2 * SAFETY_SECONDS + 1

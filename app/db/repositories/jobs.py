@@ -12,7 +12,7 @@ from app.db.job_record import JobRecord, select_jobs
 from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_event import job_event
-from app.db.models.job_progress import job_progress
+from app.db.models.job_progress import change, job_progress
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.notify import notify
 
@@ -149,6 +149,11 @@ def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
         cancelled = connection.execute(row_ended).one()
         if cancelled.kind == INGEST and cancelled.dataset_id is not None:
             fail_ingest(connection, dataset_id=cancelled.dataset_id, problem=CANCELLED_INGEST)
+        connection.execute(
+            update(job_progress)
+            .where(job_progress.c.job_id == job_id)
+            .values(stage=JobState.CANCELLED, version=change.next_value())
+        )
         connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == job_id))
         record_event(connection, job_id=job_id, state=JobState.CANCELLED, attempt=row.attempt, reason="cancelled")
     else:
