@@ -1,15 +1,28 @@
-"""How a job ends when nothing breaks but the job itself."""
+"""How a job ends when nothing breaks but the job itself. One worker serves this module; its last test stops it."""
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
+import pytest
 
+from app.embedded.broker import BrokerServer
 from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
 from tests.probe.runner import SECRET
+from tests.servers import Databases
+
+
+@pytest.fixture(scope="module")
+def rig(databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    url = databases.fresh()
+    rig = Rig(url, broker_server.tcp_url(7), tmp_path_factory.mktemp("endings"), {"inline_artifact_bytes": 2_000})
+    rig.worker()
+    yield rig
+    rig.stop()
+    databases.drop(url)
 
 
 def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
-    rig.worker()
     job_id = rig.submit(steps=3, release=True, seed=5, labels={"team": "health"})
     job = rig.wait(job_id)
     assert (job["state"], job["attempt"], job["given_back"], job["error"]) == ("succeeded", 1, 0, None)
@@ -45,7 +58,6 @@ def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
 
 
 def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goes_on(rig: Rig) -> None:
-    worker = rig.worker()
     codes = {
         "infeasible": ("/problems/infeasible", "k = 50 asked, 31 records: the largest k is 31"),
         "record": ("/problems/infeasible", "found only while writing"),
@@ -60,15 +72,13 @@ def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goe
         assert rig.outcomes(asked[kind]) == ["failed"]
         assert job["result"] is None
         assert job["release_id"] is None
-    assert rig.rows("SELECT * FROM job_result") == []
-    assert rig.rows("SELECT * FROM release") == []
-    assert "ValueError" in worker.text()
-    assert SECRET not in worker.text()
+        assert rig.rows("SELECT * FROM job_result WHERE job_id = %s", asked[kind]) == []
+        assert rig.rows("SELECT * FROM release WHERE job_id = %s", asked[kind]) == []
+    assert "ValueError" in rig.started[0].text()
+    assert SECRET not in rig.started[0].text()
 
 
 def test_a_large_result_lies_in_storage(rig: Rig) -> None:
-    rig.settings_more["inline_artifact_bytes"] = 1_000
-    rig.worker()
     job_id = rig.submit(result_bytes=5_000)
     rig.wait(job_id, "succeeded")
     result = rig.row("SELECT * FROM job_result WHERE job_id = %s", job_id)
@@ -79,7 +89,6 @@ def test_a_large_result_lies_in_storage(rig: Rig) -> None:
 
 
 def test_without_a_seed_two_runs_draw_different_numbers(rig: Rig) -> None:
-    rig.worker()
     drawn = []
     for job_id in (rig.submit(), rig.submit()):
         rig.wait(job_id, "succeeded")
@@ -88,7 +97,7 @@ def test_without_a_seed_two_runs_draw_different_numbers(rig: Rig) -> None:
 
 
 def test_a_worker_is_seen_and_forgotten_at_a_clean_stop(rig: Rig) -> None:
-    worker = rig.worker()
+    worker = rig.started[0]
     seen = rig.row("SELECT * FROM worker WHERE pid = %s", worker.pid)
     assert seen["queue"] == "batch"
     assert seen["rss_bytes"] > 20_000_000

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
+from app.db.repositories import jobs
 from app.db.session import Connection
 from app.errors import InfeasibleError
 from tests.probe.contract import ProbeSpec
@@ -57,6 +58,9 @@ class ProbeRunner:
             job.tick(1.0, "finishing")
             time.sleep(0.02)
         _note(spec, "finished")
+        if spec.fail == "cancel":
+            with job.database.unit_of_work() as unit:
+                jobs.request_cancel(unit.connection, owner=job.owner, job_id=job.id)
         drawn = [float("nan")] if spec.fail == "nan" else state.drawn.tolist()
         return Outcome(
             summary={"steps": len(state.drawn)},
