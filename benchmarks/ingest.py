@@ -55,7 +55,8 @@ def measure_reading(path: Path, _: int) -> None:
     processor = round(time.process_time() / 3, 2)
     gap = round(float(np.diff(ticks[len(ticks) // 3 :]).max()), 2)
     print(json.dumps({"step": "read_upload", "rows": profile.rows, "columns": len(profile.columns),
-                      "bytes": path.stat().st_size, "seconds": seconds, "processor_seconds": processor, "longest_without_tick": gap,
+                      "bytes": path.stat().st_size, "seconds": seconds,
+                      "processor_seconds": processor, "longest_without_tick": gap,
                       "imports_MB": loaded, "peak_MB": peak_megabytes()}))  # fmt: skip
 
 

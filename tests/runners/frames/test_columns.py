@@ -130,3 +130,15 @@ def test_a_release_without_rows_and_of_one_column_can_be_read(tmp_path: Path) ->
     assert files[FileFormat.NDJSON].bytes == 0
     write_release({"x": pa.array([1.5, None, None])}, tmp_path)
     assert read(tmp_path, (tmp_path / "release.csv").read_bytes(), format="csv")[1] == {"x": [1.5, None, None]}
+
+
+def test_a_name_is_never_taken_for_a_pattern(tmp_path: Path) -> None:
+    text = b"^.*$,*,a.b,a,^c5$\n1,2,3,x,\n4,5,6,,.5\n4,5,6.5,y,inf\n"
+    profile, columns = read(tmp_path, text, format="csv")
+    assert [column.distinct for column in profile.columns] == [2, 2, 3, 2, 2]
+    names = ["^c5$", "a", "*", "^.*$", "a.b"]
+    taken = take_rows(tmp_path / "typed.parquet", names, np.arange(3))
+    assert taken.to_pydict() == {name: columns[name] for name in names}
+    assert numeric_columns(tmp_path / "typed.parquet", ["a.b", "^.*$"]).values.tolist() == [[3, 1], [6, 4], [6.5, 4]]
+    again = read(tmp_path, write_release(taken, tmp_path)[FileFormat.CSV].path.read_bytes(), format="csv")[1]
+    assert again == taken.to_pydict()

@@ -10,7 +10,7 @@ import numpy as np
 from app.errors import TooLargeError, UnreadableError
 from workers.runners.frames.cells import Bytes
 
-BLOCK_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 22
 #: A record has to fit into the buffer; what is longer is a quote that was never closed, or no table.
 MAX_RECORD_BYTES = 1 << 26
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -122,6 +122,9 @@ def take_rows(path: Path, names: Sequence[str], order: npt.NDArray[np.integer]) 
     """
     if not names:
         return pa.table({})
-    frame = pl.read_parquet(path, columns=list(names)).select(names)
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        table = file.read(columns=list(names))
+    # Column by column: polars takes a name like ^...$ for a pattern, pyarrow reads "a.b" too when asked for "a".
+    frame = pl.DataFrame([pl.Series(name, pl.from_arrow(table.column(name))) for name in names])
     taken: pa.Table = frame[np.ascontiguousarray(order, np.int64)].to_arrow(compat_level=pl.CompatLevel.oldest())
     return taken

@@ -127,8 +127,8 @@ def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> lis
     misfits: set[str] = set()
     rows = 0
     for batch in _batches(file, unsure) if unsure else ():
-        for name, array in zip(unsure, batch.columns, strict=True):
-            if name not in misfits and not parquet_types.fits(parquet_types.plain(array)):
+        for name in unsure:
+            if name not in misfits and not parquet_types.fits(parquet_types.plain(batch.column(name))):
                 misfits.add(name)
         rows += batch.num_rows
         tick(_LOOKED * rows / file.metadata.num_rows)

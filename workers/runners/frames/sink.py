@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,7 @@ ROW_GROUP_ROWS = 250_000
 #: A row group is closed early at this size, so that long texts do not add up in memory.
 ROW_GROUP_BYTES = 1 << 27
 #: Encoded bytes of a column whose distinct values are told apart at once; a larger one is done in parts.
-_DISTINCT_BYTES = 1 << 27
-_TICK_SECONDS = 0.25
+_DISTINCT_BYTES = 1 << 26
 
 
 class _Numbers:
@@ -142,40 +141,47 @@ class TableSink:
 
 def _count_distinct(path: Path, names: Sequence[str], tick: Tick) -> dict[str, int]:
     """Exact numbers of distinct values that are not missing, one column at a time, large ones in parts by hash."""
-    sizes = _encoded_sizes(path)
-    counts: dict[str, int] = {}
-    with ThreadPoolExecutor(1) as pool:
-        for position, name in enumerate(names):
-            parts = max(1, -(-sizes[position] // _DISTINCT_BYTES))
-            counts[name] = 0
-            for part in range(parts):
-                future = pool.submit(_distinct_in_part, path, name, part, parts)
-                while not _is_done(future):
-                    tick((position + part / parts) / len(names))
-                counts[name] += future.result()
-            tick((position + 1) / len(names))
+    counts = dict.fromkeys(names, 0)
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        sizes = _encoded_sizes(file.metadata)
+        steps = file.num_row_groups * sum(_parts(size) for size in sizes)
+        done = 0
+        for name, size in zip(names, sizes, strict=True):
+            for part in range(_parts(size)):
+                distinct = _Distinct()
+                for group in range(file.num_row_groups):
+                    column = file.read_row_group(group, columns=[name]).column(name)
+                    # Without its name, for polars takes one like ^...$ for a pattern.
+                    distinct.add(pl.Series("", pl.from_arrow(column)), part, _parts(size))
+                    done += 1
+                    tick(done / steps)
+                counts[name] += distinct.count()
     return counts
 
 
-def _is_done(future: Future[int]) -> bool:
-    try:
-        future.exception(timeout=_TICK_SECONDS)
-    except TimeoutError:
-        return False
-    return True
+def _parts(size: int) -> int:
+    return max(1, -(-size // _DISTINCT_BYTES))
 
 
-def _distinct_in_part(path: Path, name: str, part: int, parts: int) -> int:
-    column = pl.col("value")
-    frame = pl.scan_parquet(path).select(pl.col(name).alias("value")).drop_nulls()
-    if parts > 1:
-        frame = frame.filter(column.hash() % parts == part)
-    result: Any = frame.select(column.n_unique()).collect(engine="streaming")
-    return int(result.item())
+class _Distinct:
+    """Distinct values of series, merged whenever the new ones outnumber the old."""
+
+    def __init__(self) -> None:
+        self._held: list[pl.Series] = []
+
+    def add(self, values: pl.Series, part: int, parts: int) -> None:
+        values = values.drop_nulls()
+        if parts > 1:
+            values = values.filter(values.hash() % parts == part)
+        self._held.append(values.unique())
+        if sum(map(len, self._held[1:])) > len(self._held[0]):
+            self._held = [pl.concat(self._held, rechunk=True).unique()]
+
+    def count(self) -> int:
+        return pl.concat(self._held).n_unique()
 
 
-def _encoded_sizes(path: Path) -> list[int]:
-    metadata = pq.read_metadata(path)
+def _encoded_sizes(metadata: pq.FileMetaData) -> list[int]:
     sizes = [0] * metadata.num_columns
     for group in range(metadata.num_row_groups):
         for position in range(metadata.num_columns):
