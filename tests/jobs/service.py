@@ -40,7 +40,7 @@ def settings_of(database_url: str, redis_url: str, folder: Path, **more: Any) ->
         database_url=database_url,
         redis_url=redis_url,
         storage_url=f"file:{folder}",
-        server_secret=SECRET,
+        server_secret=more.pop("server_secret", SECRET),
         requests_per_minute=more.pop("requests_per_minute", 1_000_000),
         **more,
     )
