@@ -1,6 +1,7 @@
 """How a job ends when nothing breaks but the job itself. One worker serves this module; its last test stops it."""
 
 import json
+import resource
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,11 +12,13 @@ from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
 from tests.probe.runner import SECRET
 from tests.servers import Databases
 
+SETTINGS = {"inline_artifact_bytes": 2_000, "worker_memory_bytes": 4 << 30}
+
 
 @pytest.fixture(scope="module")
 def rig(databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     url = databases.fresh()
-    rig = Rig(url, broker_server.tcp_url(7), tmp_path_factory.mktemp("endings"), {"inline_artifact_bytes": 2_000})
+    rig = Rig(url, broker_server.tcp_url(7), tmp_path_factory.mktemp("endings"), SETTINGS)
     rig.worker()
     yield rig
     rig.stop()
@@ -63,6 +66,7 @@ def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goe
         "record": ("/problems/infeasible", "found only while writing"),
         "value": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
         "nan": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
+        "allocate": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
         "memory": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
     }
     asked = {kind: rig.submit(fail=kind, release=kind == "record") for kind in codes}
@@ -76,6 +80,11 @@ def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goe
         assert rig.rows("SELECT * FROM release WHERE job_id = %s", asked[kind]) == []
     assert "ValueError" in rig.started[0].text()
     assert SECRET not in rig.started[0].text()
+
+
+def test_a_child_may_hold_no_more_memory_than_the_settings_say(rig: Rig) -> None:
+    (child,) = rig.started[0].children()
+    assert resource.prlimit(child, resource.RLIMIT_DATA) == (4 << 30, 4 << 30)
 
 
 def test_a_large_result_lies_in_storage(rig: Rig) -> None:

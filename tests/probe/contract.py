@@ -13,7 +13,7 @@ class ProbeSpec(JobSpec):
     step_seconds: float = 0.0
     kernel_seconds: int = 0
     finish_seconds: float = 0.0
-    fail: Literal["", "infeasible", "value", "memory", "nan", "record", "cancel"] = ""
+    fail: Literal["", "infeasible", "value", "memory", "nan", "record", "cancel", "allocate"] = ""
     release: bool = False
     result_bytes: int = 0
     journal: str = ""

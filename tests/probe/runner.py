@@ -109,6 +109,8 @@ def _fail(kind: str) -> None:
             raise ValueError(SECRET)
         case "memory":
             raise MemoryError(SECRET)
+        case "allocate":
+            np.empty(6 << 30, dtype=np.uint8)  # never touched: only the limit can refuse it
 
 
 def _refuse(_connection: Connection) -> None:

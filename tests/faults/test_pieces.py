@@ -1,0 +1,102 @@
+"""Generators that are packed and unpacked, scratch folders, provenance as others read it."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prov.model import ProvDocument
+
+from app.db.repositories.claims import Claim, DatasetFacts
+from workers.runners.checkpoints import pack_generator, unpack_generator
+from workers.runners.provenance import Published, public_document, restricted_document
+from workers.runners.registry import RUNNERS, register, runner_for
+from workers.runners.scratch import scratch_folder, sweep
+
+
+@given(seed=st.integers(0, 2**128 - 1), draws=st.integers(0, 20), spawned=st.integers(0, 3), halves=st.booleans())
+def test_an_unpacked_generator_goes_on_with_the_numbers_that_would_have_followed(
+    seed: int, draws: int, spawned: int, halves: bool
+) -> None:
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng.random(draws)
+    rng.spawn(spawned)
+    if halves:
+        rng.integers(0, 2**31, dtype=np.uint32)  # leaves half a word behind
+    packed = pack_generator(rng)
+    assert all(array.dtype == np.uint64 for array in packed.values())
+    again = unpack_generator(packed)
+    assert again.integers(0, 2**31, 5, dtype=np.uint32).tolist() == rng.integers(0, 2**31, 5, dtype=np.uint32).tolist()
+    assert again.normal(size=5).tolist() == rng.normal(size=5).tolist()
+    assert again.spawn(1)[0].random() == rng.spawn(1)[0].random()
+
+
+def test_a_scratch_folder_is_private_and_gone_afterwards(tmp_path: Path) -> None:
+    with scratch_folder(tmp_path / "new") as path:
+        assert path.stat().st_mode & 0o777 == 0o700
+        (path / "part").write_bytes(b"x")
+        assert sweep(tmp_path / "new", older_than=0) == 0, "it is in use"
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from workers.runners.scratch import scratch_folder\n"
+        "with scratch_folder(Path(sys.argv[1])) as path:\n"
+        "    (path / 'data').write_bytes(b'x'); print(path, flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    with process:
+        left = Path(process.stdout.readline().strip())
+        assert sweep(tmp_path, older_than=0) == 0
+        assert left.exists()
+        process.kill()
+        process.wait(10)
+    assert sweep(tmp_path, older_than=3_600) == 0
+    assert sweep(tmp_path, older_than=0) == 1
+    assert not left.exists()
+
+
+def test_provenance_can_be_read_as_prov_json() -> None:
+    claimed = Claim(
+        id="job_1", owner="tester", kind="anonymization", method="boxes", queue="batch", spec={"k": 5, "seed": "given"},
+        seed=4711, labels={}, requested_by="key_1", dataset_id="ds_1", attempt=1, created_at=datetime.now(UTC),
+        dataset=DatasetFacts(id="ds_1", sha256="e" * 64, rows=48_842, columns=[], numeric={}, data_key="k"),
+    )  # fmt: skip
+    published = Published(id="rel_1", sha256={"csv": "f" * 64}, rows=7, flags=("exact",), parameters={"k": 5})
+    attempts = [{"attempt": 1, "outcome": "succeeded"}]
+    for made in (
+        public_document(claimed, datetime.now(UTC), published),
+        restricted_document(claimed, attempts, datetime.now(UTC), published),
+    ):
+        read = ProvDocument.deserialize(content=json.dumps(made), format="json")
+        assert {str(record.identifier) for record in read.get_records() if record.identifier} >= {
+            "surebox:job_1",
+            "surebox:rel_1",
+            "surebox:software",
+        }
+        assert "4711" not in json.dumps(made)
+
+
+def test_every_registered_runner_is_there_and_no_method_has_two() -> None:
+    for method in list(RUNNERS):
+        runner = runner_for(method)
+        for name in ("init", "step", "done", "progress", "finish"):
+            assert callable(getattr(runner, name))
+    with pytest.raises(ValueError, match="already has the runner"):
+        register("boxes", "somewhere:Else")
+    with pytest.raises(LookupError, match="no runner serves the method nonsense"):
+        runner_for("nonsense")
