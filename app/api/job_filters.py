@@ -3,8 +3,8 @@
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import AwareDatetime
 
+from app.api.instants import CreatedAfter
 from app.contracts.jobs import JobKind, JobState
 from app.db.repositories.jobs import JobFilter
 
@@ -17,7 +17,7 @@ async def get_job_filter(
     method: Annotated[str | None, Query(pattern=_TEXT)] = None,
     kind: Annotated[JobKind | None, Query()] = None,
     dataset_id: Annotated[str | None, Query(pattern=_TEXT)] = None,
-    created_after: Annotated[AwareDatetime | None, Query(description="RFC 3339, with a time zone.")] = None,
+    created_after: CreatedAfter = None,
     label: Annotated[
         list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")
     ] = None,

@@ -4,6 +4,8 @@ import socket
 
 import uvicorn
 
+from app.embedded.protocol import ProblemProtocol
+from app.api.protocol import ProblemProtocol
 from app.observability.logs import configure_logging
 from app.settings import get_settings
 
@@ -18,7 +20,7 @@ def serve_api(listener: socket.socket | int) -> None:
         "app.main:create_app",
         factory=True,
         loop="auto",
-        http="auto",
+        http=ProblemProtocol,
         ws="none",
         access_log=False,
         log_config=None,

@@ -1,11 +1,9 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from app.contracts.boxes import BoxesSpec, Missing, Partition
@@ -24,6 +22,7 @@ from workers.algorithms.core.errors import (
 from workers.algorithms.core.statistics import Statistic
 from workers.runners import boxes_report
 from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.runners.frames.classes import smallest_class
 from workers.runners.frames.columns import FloatTable, numeric_columns, take_rows
 from workers.runners.frames.release import write_release
 
@@ -82,8 +81,9 @@ class BoxesRunner:
         job.tick(_COMPUTED, "release")
         spec, outcome = state.spec, anonymization.result(state.algorithm)
         order = rng.permutation(len(state.kept_rows))
-        kept = pl.DataFrame(take_rows(job.dataset_path(), spec.keep, state.kept_rows[order]))
-        columns = _release_columns(spec, outcome.boxes, order, kept)
+        kept = take_rows(job.dataset_path(), spec.keep, state.kept_rows[order])
+        of_row = outcome.boxes.box[order]
+        columns = _release_columns(spec, outcome.boxes, of_row) | {name: kept[name] for name in spec.keep}
         job.tick(_COMPUTED + 0.05, "release")
         files = write_release(columns, job.scratch)
         result = boxes_report.result(
@@ -91,7 +91,7 @@ class BoxesRunner:
             outcome,
             records=state.records,
             kept=len(order),
-            k_with_keep=_k_with_keep(outcome.boxes, order, kept),
+            k_with_keep=smallest_class(kept, of_row) if spec.keep else int(outcome.boxes.counts.min()),
         )
         return Outcome(
             summary=result,
@@ -182,19 +182,10 @@ def _undefined(error: UndefinedStatisticError, spec: BoxesSpec) -> InfeasibleErr
     return InfeasibleError(detail, errors=[FieldError(f"/statistics/{error.index}", detail)])
 
 
-def _release_columns(spec: BoxesSpec, boxes: Boxes, order: NDArray[np.int64], kept: pl.DataFrame) -> Mapping[str, Any]:
-    """One row a record, in the given order: its box, the box's bounds, its kept values."""
-    of_row = boxes.box[order]
+def _release_columns(spec: BoxesSpec, boxes: Boxes, of_row: NDArray[np.signedinteger]) -> dict[str, Any]:
+    """One row a record: its box and the box's bounds."""
     columns: dict[str, Any] = {"box": of_row.astype(np.int64) + 1}
     for index, name in enumerate(spec.columns):
         columns[f"{name}_lo"] = np.take(boxes.lower[:, index], of_row)
         columns[f"{name}_hi"] = np.take(boxes.upper[:, index], of_row)
-    return columns | {name: kept[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in spec.keep}
-
-
-def _k_with_keep(boxes: Boxes, order: NDArray[np.int64], kept: pl.DataFrame) -> int:
-    """The least number of records that share a box and all kept values (a missing value is a value)."""
-    if not kept.width:
-        return int(boxes.counts.min())
-    rows = kept.with_columns(pl.Series("", boxes.box[order]))
-    return int(min(rows.group_by(rows.columns).len("\x00")["\x00"].to_list()))
+    return columns

@@ -3,11 +3,11 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
-from pydantic import AwareDatetime
 
 from app.api import uploads
 from app.api.deps import ResourcesDep, require
 from app.api.idempotency import IdempotencyKey
+from app.api.instants import CreatedAfter
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BODY, DatasetList
@@ -35,7 +35,7 @@ LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 async def get_dataset_filter(
     state: Annotated[list[DatasetState] | None, Query(description="Any of these states.")] = None,
-    created_after: Annotated[AwareDatetime | None, Query(description="RFC 3339, with a time zone.")] = None,
+    created_after: CreatedAfter = None,
     label: Annotated[
         list[Annotated[str, Query(pattern=LABEL)]] | None, Query(description="`name:value`; all of them.")
     ] = None,

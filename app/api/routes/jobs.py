@@ -147,7 +147,7 @@ def get_job_provenance(
     response_class=Response,
     response_description="Events `state` and `progress`; data is the job. The stream closes after the final state.",
     responses={
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        200: {"content": {"text/event-stream": {}}},
         204: {"description": "The job has ended and its last event was seen: do not connect again."},
         **responses(404, 422, 429),
     },

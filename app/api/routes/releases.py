@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime
 
 from app.api.byte_ranges import asked_range
 from app.api.conditional import etag_of, is_fresh
 from app.api.deps import ResourcesDep, require
+from app.api.instants import CreatedAfter
 from app.api.pagination import After, PageDep, page
 from app.api.problems import problem_response, responses
 from app.api.schemas.releases import (
@@ -44,7 +44,7 @@ _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 async def get_release_filter(
     method: Annotated[str | None, Query(pattern=_TEXT)] = None,
     dataset_id: Annotated[str | None, Query(pattern=_TEXT)] = None,
-    created_after: Annotated[AwareDatetime | None, Query(description="RFC 3339, with a time zone.")] = None,
+    created_after: CreatedAfter = None,
     label: Annotated[
         list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")
     ] = None,
