@@ -17,6 +17,7 @@ from fastapi import FastAPI
 
 from app.auth.keys import KeyInfo, create_key
 from app.db.session import Database
+from app.embedded.protocol import ProblemProtocol
 from app.main import create_app
 from app.settings import Settings
 
@@ -27,7 +28,7 @@ SECRET = "a secret of tests with more than 32 characters"
 def serving(app: FastAPI) -> Iterator[str]:
     """Serve an app on a free port; gives its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="on"))
+        server = uvicorn.Server(uvicorn.Config(app, http=ProblemProtocol, log_config=None, access_log=False, ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         deadline = time.monotonic() + 20

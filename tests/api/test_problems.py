@@ -1,5 +1,6 @@
 """Every answer that is not a success is a problem document, and quotes nothing that was sent."""
 
+import json
 import socket
 from typing import Annotated, Any, Literal
 
@@ -154,7 +155,10 @@ def test_a_broken_request_line_does_not_break_the_server(url: str) -> None:
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=5) as raw:
         raw.sendall(b"NOT HTTP AT ALL\r\n\r\n")
-        assert b"400" in raw.recv(1000)
+        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/problem+json" in head
+    assert json.loads(body)["type"] == "/problems/bad-request"
     assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
 
 
