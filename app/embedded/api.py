@@ -5,7 +5,6 @@ import socket
 import uvicorn
 
 from app.embedded.protocol import ProblemProtocol
-from app.api.protocol import ProblemProtocol
 from app.observability.logs import configure_logging
 from app.settings import get_settings
 
