@@ -34,6 +34,10 @@ ARITY: dict[StatisticKind, tuple[int, int | None]] = {
 }
 
 
+#: Statistics of one specification.
+MOST_STATISTICS = 10_000
+
+
 class Statistic(Contract):
     """A statistic whose range is to be narrow."""
 
@@ -97,7 +101,7 @@ class BoxesSpec(JobSpec):
     statistics: tuple[Statistic, ...] | None = Field(
         default=None,
         min_length=1,
-        max_length=10_000,
+        max_length=MOST_STATISTICS,
         description="What to keep narrow; default: all means, variances and correlations of `columns`.",
     )
     l: Annotated[int, Field(strict=True, ge=1)] | None = Field(  # noqa: E741  (the field's name in the literature)

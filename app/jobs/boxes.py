@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import BoxesSpec, Missing, Partition, RareRecords, Statistic, StatisticKind
+from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, Partition, RareRecords, Statistic, StatisticKind
 from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
 from app.errors import FieldError
 
@@ -14,16 +14,23 @@ _EXACT_INTEGER = 2**53
 def fill(spec: BoxesSpec, profile: Profile) -> BoxesSpec:
     """The specification with its default statistics written out: means, variances and correlations.
 
-    A column with one value has a mean only: its correlations are undefined.
+    Columns with one value are left out (if there are others): their correlations are undefined. Of very many columns
+    the list would be too long; it stays unset, which `check` refuses.
     """
     if spec.statistics is not None:
         return spec
     distinct = {column.name: column.distinct for column in profile.columns}
     varying = [name for name in spec.columns if distinct.get(name, 0) > 1]
+    if _defaults(len(varying)) > MOST_STATISTICS:
+        return spec
     statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in varying or spec.columns]
     statistics += [Statistic(kind=StatisticKind.VARIANCE, of=(name,)) for name in varying]
     statistics += [Statistic(kind=StatisticKind.CORRELATION, of=pair) for pair in combinations(varying, 2)]
     return spec.model_copy(update={"statistics": tuple(statistics)})
+
+
+def _defaults(columns: int) -> int:
+    return 2 * columns + columns * (columns - 1) // 2
 
 
 def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
@@ -33,6 +40,7 @@ def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
         *_not_built(spec),
         *_unknown(spec, columns),
         *_names(spec),
+        *_too_many(spec),
         *_values(spec, columns, profile.numeric),
         *_feasible(spec, columns, profile.rows),
     ]
@@ -88,6 +96,15 @@ def _names(spec: BoxesSpec) -> Iterator[FieldError]:
             yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")
         elif name in taken:
             yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns")
+
+
+def _too_many(spec: BoxesSpec) -> Iterator[FieldError]:
+    if spec.statistics is None:
+        yield FieldError(
+            "/statistics",
+            f"by default {len(spec.columns)} columns would have {_defaults(len(spec.columns)):,} statistics; "
+            f"list those that matter, at most {MOST_STATISTICS:,}",
+        )
 
 
 def _values(spec: BoxesSpec, columns: dict[str, Column], numeric: dict[str, NumericSummary]) -> Iterator[FieldError]:
