@@ -102,6 +102,19 @@ def test_deleted_is_gone_for_real(published: Releases) -> None:
     assert published.client.get("/v1/releases").json()["items"] == []
 
 
+def test_a_release_outlives_its_dataset(published: Releases) -> None:
+    release_id = published.publish()
+    shown = published.client.get(f"/v1/releases/{release_id}").json()
+    with published.processes.database.read() as connection:
+        statement = "SELECT dataset_id FROM release WHERE id = %s"
+        dataset_id = connection.exec_driver_sql(statement, (release_id,)).scalar_one()
+    assert published.client.delete(f"/v1/datasets/{dataset_id}").status_code == 409
+    assert published.client.post(f"/v1/jobs/{shown['job_id']}/cancel").status_code == 202
+    assert published.client.delete(f"/v1/datasets/{dataset_id}").status_code == 204
+    assert published.client.get(f"/v1/releases/{release_id}").json() == shown
+    assert [published.client.get(f"/v1/releases/{release_id}{part}").status_code for part in PARTS] == [200] * 4
+
+
 def test_a_deletion_that_was_interrupted_is_ended_by_housekeeping(published: Releases) -> None:
     release_id = published.publish()
     database, storage = published.processes.database, published.storage
