@@ -27,9 +27,7 @@ Upload a dataset, ask for an anonymization or an audit, wait for the job, take t
 """
 _TAGS: Final = (
     ("datasets", "Microdata to work on."),
-    ("anonymizations", "Jobs that make releases."),
-    ("audits", "Jobs that measure what data or releases give away."),
-    ("jobs", "State, results and provenance of jobs."),
+    ("jobs", "Anonymizations and audits: asking, following, results and provenance."),
     ("releases", "What succeeded anonymizations publish."),
     ("service", "For operators: alive, ready, numbers."),
 )
@@ -123,9 +121,16 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     schemas.update({"FieldProblem": dict(_FIELD_PROBLEM), "Problem": dict(_PROBLEM)})
     components["schemas"] = dict(sorted(schemas.items()))
     components["securitySchemes"] = {"bearer": dict(_BEARER)}
+    made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))
     for path, method, route in operations(app):
         _describe(made["paths"][path][method.lower()], requirement(route.dependant))
     return made
+
+
+def _reading_order(entry: tuple[str, dict[str, Any]]) -> int:
+    """Paths stand in the order of their tags, whatever the order in which routes are tried."""
+    names = [name for name, _ in _TAGS]
+    return min(names.index(operation["tags"][0]) for operation in entry[1].values())
 
 
 def _describe(operation: dict[str, Any], required: Require | None) -> None:
