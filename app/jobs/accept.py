@@ -61,12 +61,13 @@ def accept(
     """
     with database.unit_of_work() as unit:
         profile = _profile(unit.connection, owner=asker.owner, dataset_id=spec.dataset_id)
-        if errors := method.check(spec, profile):
+        filled = method.fill(spec, profile)
+        if errors := method.check(filled, profile):
             raise _refused(errors)
         submission = Submission(
             owner=asker.owner,
             key_id=asker.key_id,
-            spec=method.fill(spec, profile),
+            spec=filled,
             kind=method.kind,
             queue=method.queue,
             dataset_id=spec.dataset_id,

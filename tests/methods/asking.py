@@ -1,0 +1,38 @@
+"""Requests that tests of methods share."""
+
+from typing import Any
+
+import httpx
+
+SECONDS = 120.0
+
+
+def upload(client: httpx.Client, body: bytes | str, **query: Any) -> dict[str, Any]:
+    """Upload CSV and return the dataset."""
+    content = body.encode() if isinstance(body, str) else body
+    answer = client.post(
+        "/v1/datasets", params={"name": "test"} | query, content=content, headers={"Content-Type": "text/csv"}
+    )
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    dataset: dict[str, Any] = answer.json()
+    return dataset
+
+
+def run(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
+    """Run a job to its end, whatever that is."""
+    answer = client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"})
+    assert answer.status_code in {httpx.codes.OK, httpx.codes.ACCEPTED}, answer.text
+    job: dict[str, Any] = answer.json()
+    waited = 0.0
+    while job["state"] in {"queued", "running"}:
+        assert waited < SECONDS, job
+        job = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=10"}).json()
+        waited += 10
+    return job
+
+
+def succeed(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
+    """Run a job that must succeed; its whole result stands under `result`."""
+    job = run(client, spec)
+    assert job["state"] == "succeeded", job["error"]
+    return job | {"result": client.get(f"/v1/jobs/{job['id']}/result").json()}

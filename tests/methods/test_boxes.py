@@ -1,0 +1,264 @@
+"""`boxes` over HTTP, on real data: what a release promises, checked by other means than ours."""
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import run, succeed, upload
+
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+]  # fmt: skip
+NUMBERS = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
+RESTRICTED = {"true_value", "shift", "delta_at_records"}
+
+
+@pytest.fixture(scope="session")
+def adult(client: httpx.Client, real_data: Path) -> tuple[str, pl.DataFrame]:
+    """Adult, uploaded, and as polars reads it."""
+    raw = gzip.decompress((real_data / "adult" / "adult.data.gz").read_bytes())
+    dataset = upload(client, raw, header="false", column=ADULT, missing="?")
+    assert dataset["rows"] == 32_561
+    text = raw.decode().replace(", ", ",").strip()
+    return dataset["id"], pl.read_csv(io.StringIO(text), has_header=False, new_columns=ADULT, null_values="?")
+
+
+def released(client: httpx.Client, job: dict[str, Any]) -> pl.DataFrame:
+    answer = client.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"})
+    assert answer.status_code == httpx.codes.OK
+    return pl.read_parquet(io.BytesIO(answer.content))
+
+
+def true_value(frame: pl.DataFrame, statistic: dict[str, Any]) -> float:
+    """The statistic by numpy, population form."""
+    x = frame.select(statistic["of"]).to_numpy().astype(float)
+    match statistic["kind"]:
+        case "mean":
+            return float(x.mean())
+        case "variance":
+            return float(x.var())
+        case "standard_deviation":
+            return float(x.std())
+        case "covariance":
+            return float(np.cov(x.T, ddof=0)[0, 1])
+        case _:
+            return float(np.corrcoef(x.T)[0, 1])
+
+
+@pytest.mark.parametrize("partition", ["fast", "mondrian"])
+@pytest.mark.parametrize("bounds", ["cells", "tight"])
+def test_every_promise_of_a_release_of_adult_holds(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str, bounds: str
+) -> None:
+    dataset_id, frame = adult
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": NUMBERS, "k": 5, "keep": ["income", "sex"]}
+    job = succeed(client, spec | {"partition": partition, "bounds": bounds})
+    result, rows = job["result"], released(client, job)
+
+    assert rows.columns == ["box", *(f"{c}_{end}" for c in NUMBERS for end in ("lo", "hi")), "income", "sex"]
+    assert rows.height == result["records"] == result["kept"] == frame.height
+    per_box = rows.group_by("box").agg(pl.len(), pl.exclude("income", "sex").n_unique())
+    assert per_box["len"].min() == result["smallest_box"] >= 5
+    assert per_box["len"].max() == result["largest_box"]
+    assert per_box.height == result["boxes"]
+    bounds_per_box = per_box.select(pl.exclude("box", "len").max()).row(0)
+    assert set(bounds_per_box) == {1}, "the rows of a box share its bounds"
+    k_with_keep = rows.group_by("box", "income", "sex").len()["len"].min()
+    assert result["k_with_keep"] == k_with_keep
+    for kept in ("income", "sex"):
+        assert rows[kept].value_counts().sort(kept).rows() == frame[kept].value_counts().sort(kept).rows()
+
+    for statistic in result["statistics"]:
+        value = true_value(frame, statistic)
+        assert statistic["true_value"] == pytest.approx(value, rel=1e-9)
+        lo, hi = statistic["guaranteed"]
+        assert lo <= value <= hi
+        assert lo <= statistic["estimate"] <= hi
+        if statistic["kind"] == "mean":
+            column = statistic["of"][0]
+            assert statistic["exact"]
+            assert [lo, hi] == pytest.approx([rows[f"{column}_lo"].mean(), rows[f"{column}_hi"].mean()], rel=1e-12)
+
+
+def test_records_lie_in_boxes_of_equal_counts(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
+    """Cells are disjoint: counting true records per published box gives the published counts."""
+    dataset_id, frame = adult
+    columns = ["age", "hours-per-week"]
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": columns, "k": 50, "partition": "fast"}
+    boxes = released(client, succeed(client, spec)).group_by(pl.all()).len()
+    x = frame.select(columns).to_numpy()
+    for box in boxes.iter_rows(named=True):
+        inside = np.ones(len(x), dtype=bool)
+        for i, column in enumerate(columns):
+            lo, hi = box[f"{column}_lo"], box[f"{column}_hi"]
+            last = hi == boxes[f"{column}_hi"].max()
+            inside &= (x[:, i] >= lo) & ((x[:, i] <= hi) if last else (x[:, i] < hi))
+        assert inside.sum() == box["len"] >= 50
+
+
+def test_neither_rows_nor_cuts_repeat_and_no_cut_is_a_value(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, frame = adult
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "fnlwgt"], "k": 10, "partition": "fast"}
+    spec["domains"] = {"age": [0, 120], "fnlwgt": [0, 2e6]}
+    jobs = [succeed(client, spec) for _ in range(2)]
+    one, other = (released(client, job) for job in jobs)
+    assert one["fnlwgt_lo"].to_list() != other["fnlwgt_lo"].to_list(), "order and cuts are drawn anew"
+    cuts = set(one["fnlwgt_lo"]) - {0.0}
+    assert cuts
+    assert not cuts & set(frame["fnlwgt"].cast(float)), "a cut is a point of an open gap, nobody's value"
+    assert not cuts & set(other["fnlwgt_lo"])
+    order = frame.with_row_index().select("index", pl.col("fnlwgt").cast(float))
+    centre = (one["fnlwgt_lo"] + one["fnlwgt_hi"]) / 2
+    assert abs(np.corrcoef(centre, order["fnlwgt"])[0, 1]) < 0.05, "rows do not stand in the order of the records"
+
+
+def test_public_parts_hold_nothing_restricted(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
+    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age", "fnlwgt"], "k": 5, "partition": "fast"}
+    job = succeed(client, spec)
+    for part in ("", "/statistics", "/provenance"):
+        answer = client.get(f"/v1/releases/{job['release_id']}{part}")
+        assert answer.status_code == httpx.codes.OK
+        assert not RESTRICTED & _names(answer.json())
+        for statistic in job["result"]["statistics"]:
+            assert repr(statistic["true_value"]) not in answer.text
+    assert {s["kind"] for s in client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"]} == {
+        "mean", "variance", "correlation",
+    }  # fmt: skip
+
+
+def _names(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {name for inner in value.values() for name in _names(inner)}
+    return {name for inner in value for name in _names(inner)} if isinstance(value, list) else set()
+
+
+def test_a_given_seed_makes_the_release_reproducible_and_marks_it(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5, "partition": "fast", "seed": 7}
+    jobs = [succeed(client, spec) for _ in range(2)]
+    one, other = (client.get(f"/v1/releases/{job['release_id']}").json() for job in jobs)
+    assert one["sha256"] == other["sha256"]
+    assert "reproducible" in one["flags"]
+    assert jobs[0]["spec"]["seed"] == "given"
+
+
+SMALL = "größe,Wert,leer,text,fest\n" + "".join(
+    f"{i},{i * i / 7},{'' if i % 4 == 0 else i},t{i % 3},5\n" for i in range(40)
+)
+
+
+@pytest.fixture(scope="session")
+def small(client: httpx.Client) -> str:
+    return str(upload(client, SMALL)["id"])
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({"columns": ["größe", "nein"]}, "/columns/1", "no column 'nein'"),
+        ({"columns": ["text"]}, "/columns/0", "not numeric"),
+        ({"columns": ["leer"]}, "/columns/0", "10 missing values"),
+        ({"columns": []}, "/columns", ""),
+        ({"columns": ["größe", "größe"]}, "", "twice"),
+        ({"k": 41}, "/k", "the largest k is 40"),
+        ({"k": 31, "columns": ["leer"], "missing": "drop"}, "/k", "the largest k is 30"),
+        ({"k": 0}, "/k", ""),
+        ({"k": "five"}, "/k", ""),
+        ({"k": 2.5}, "/k", ""),
+        ({"keep": ["größe"]}, "/keep/0", "cannot be kept"),
+        ({"keep": ["nein"]}, "/keep/0", "no column"),
+        ({"domains": {"größe": [5, 100]}}, "/domains/größe", "outside"),
+        ({"domains": {"größe": [9, 1]}}, "", "lo below hi"),
+        ({"domains": {"text": [1, 9]}}, "/domains/text", "not one of"),
+        ({"statistics": [{"kind": "mean", "of": ["Wert"]}]}, "/statistics/0/of/0", "not one of"),
+        ({"statistics": [{"kind": "covariance", "of": ["größe"]}]}, "/statistics/0", "2"),
+        ({"statistics": [{"kind": "median", "of": ["größe"]}]}, "/statistics/0/kind", ""),
+        ({"rare_records": "weigh"}, "/rare_records", "not built"),
+        ({"l": 2, "sensitive": ["text"]}, "/l", "not built"),
+        ({"count_keep": True}, "/count_keep", "not built"),
+        ({"colour": "red"}, "/colour", ""),
+        ({"confidence": 1.0}, "/confidence", ""),
+        ({"dataset_id": "ds_absent"}, "/dataset_id", ""),
+        ({"method": "magic"}, "/method", "boxes"),
+        ({"method": "swaps"}, "/method", "not built"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_at_its_place(
+    client: httpx.Client, small: str, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe"], "k": 5, "partition": "fast"}
+    answer = client.post("/v1/anonymizations", json=spec | change)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert answer.headers["content-type"] == "application/problem+json"
+    errors = answer.json()["errors"]
+    assert pointer in {error["pointer"] for error in errors}, errors
+    assert says in " ".join(error["detail"] for error in errors)
+
+
+def test_missing_values_are_dropped_when_asked(client: httpx.Client, small: str) -> None:
+    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe", "leer"], "k": 3, "partition": "fast"}
+    job = succeed(client, spec | {"missing": "drop", "keep": ["text"]})
+    assert (job["result"]["records"], job["result"]["kept"], job["result"]["dropped"]) == (40, 30, 10)
+    rows = released(client, job)
+    wanted = pl.read_csv(io.StringIO(SMALL)).drop_nulls("leer")["text"]
+    assert sorted(rows["text"]) == sorted(wanted)
+
+
+@pytest.mark.parametrize(("k", "boxes"), [(40, 1), (21, 1), (20, 2), (1, 40)])
+def test_the_number_of_boxes_follows_k(client: httpx.Client, small: str, k: int, boxes: int) -> None:
+    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe"], "k": k, "partition": "fast"}
+    assert succeed(client, spec)["result"]["boxes"] == boxes
+
+
+def test_a_constant_column_spans_one_value(client: httpx.Client, small: str) -> None:
+    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe", "fest"], "k": 5, "partition": "fast"}
+    job = succeed(client, spec)
+    assert {tuple(s["of"]) for s in job["result"]["statistics"]} == {("größe",)}
+    assert released(client, job)["fest_lo"].unique().to_list() == [5.0]
+
+
+def test_a_statistic_that_the_data_leave_undefined_fails_by_name(client: httpx.Client, small: str) -> None:
+    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe", "fest"], "k": 5, "partition": "fast"}
+    job = run(client, spec | {"statistics": [{"kind": "correlation", "of": ["größe", "fest"]}]})
+    assert job["state"] == "failed"
+    assert job["error"]["errors"][0]["pointer"] == "/statistics/0"
+    assert "'größe', 'fest'" in job["error"]["detail"]
+    assert client.get(f"/v1/jobs/{job['id']}/result").status_code == httpx.codes.CONFLICT
+
+
+def test_one_record_is_one_box(client: httpx.Client) -> None:
+    dataset = upload(client, "x\n42.5\n")
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1, "partition": "fast"}
+    result = succeed(client, spec | {"statistics": [{"kind": "mean", "of": ["x"], "weight": 1}]})["result"]
+    assert (result["boxes"], result["kept"]) == (1, 1)
+
+
+def test_regression_has_a_list_intercept_first(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
+    dataset_id, frame = adult
+    of = ["hours-per-week", "age", "education-num"]
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": of, "k": 5, "partition": "fast"}
+    (found,) = succeed(client, spec | {"statistics": [{"kind": "regression", "of": of}]})["result"]["statistics"]
+    x = frame.select(of).to_numpy().astype(float)
+    wanted, *_ = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x[:, 1:]]), x[:, 0], rcond=None)
+    assert found["true_value"] == pytest.approx(wanted.tolist(), rel=1e-9)
+    for interval, value in zip(found["guaranteed"], wanted, strict=True):
+        assert interval is None or interval[0] <= value <= interval[1]
+    assert len(found["estimate"]) == len(found["linear"]) == 3
+
+
+def test_infinities_are_refused(client: httpx.Client) -> None:
+    dataset = upload(client, "x\n1\ninf\n2\n3\n")
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1, "partition": "fast"}
+    answer = client.post("/v1/anonymizations", json=spec)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert "1 infinite" in answer.json()["errors"][0]["detail"]
