@@ -81,7 +81,7 @@ def test_an_api_killed_while_it_accepts_jobs_loses_none_of_them(rig: Rig) -> Non
                     answer = client.post("/v1/anonymizations", json=BOXES | {"dataset_id": dataset_id})
                 except httpx.TransportError:
                     return
-                assert answer.status_code == httpx.codes.ACCEPTED
+                assert answer.status_code == httpx.codes.ACCEPTED, answer.text
                 accepted.append(answer.json()["id"])
 
     threads = [threading.Thread(target=submit_until_killed) for _ in range(4)]
