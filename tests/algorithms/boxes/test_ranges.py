@@ -12,6 +12,7 @@ from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import ranges
 from workers.algorithms.boxes.ranges.column import box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
+from workers.algorithms.boxes.ranges.regression import _enclose
 from workers.algorithms.core.statistics import Kind, Statistic
 
 
@@ -115,6 +116,23 @@ def test_regressions_on_two_predictors_hold_every_vertex() -> None:
                 assert r.outer.lower <= reached.min()
                 assert reached.max() <= r.outer.upper
     assert proven >= 3
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 2**32), st.integers(2, 3), st.sampled_from([1e-6, 0.1, 0.3]))
+def test_enclosures_hold_the_solutions_of_all_extreme_systems(seed: int, q: int, radius: float) -> None:
+    rng = np.random.default_rng(seed)
+    middle = np.hstack([np.eye(q) + 0.1 * rng.normal(size=(q, q)), rng.normal(size=(q, 1))])
+    size = radius * rng.uniform(size=middle.shape)
+    enclosed = _enclose(middle, size)
+    if enclosed is None:
+        assert radius > 1e-6
+        return
+    for signs in itertools.product([-1.0, 1.0], repeat=middle.size):
+        system = middle + np.reshape(signs, middle.shape) * size
+        solution = np.linalg.solve(system[:, :-1], system[:, -1])
+        assert (enclosed[0] <= solution + 1e-12).all()
+        assert (solution - 1e-12 <= enclosed[1]).all()
 
 
 def test_a_regression_that_the_boxes_leave_open_has_no_certain_range() -> None:

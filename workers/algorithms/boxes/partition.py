@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from workers.algorithms.boxes.growth import grow
+from workers.algorithms.boxes.kernels import grow
+from workers.algorithms.boxes.tree import Records, Tree
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.core.moments import check_records
 from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
@@ -58,18 +59,8 @@ class PartitionState:
 
     method: Method
     k: int
-    rows: FloatArray
-    order: IndexArray
-    per_record: SingleArray
-    constant: FloatArray
-    unit: FloatArray
-    span: IntArray
-    axis: IndexArray
-    child: IndexArray
-    gap: FloatArray
-    waiting: IntArray
-    scratch: FloatArray
-    counters: IntArray
+    records: Records
+    tree: Tree
 
 
 def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method) -> PartitionState:
@@ -91,72 +82,57 @@ def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Meth
         k below 1, worth of another shape or negative.
     """
     check_records(x)
-    records, columns = x.shape
+    size, columns = x.shape
     if k < 1:
         msg = f"k must be at least 1, got {k}"
         raise ValueError(msg)
-    if k > records:
-        raise InfeasibleKError(k, records)
+    if k > size:
+        raise InfeasibleKError(k, size)
     if worth.shape not in ((columns,), x.shape) or not worth.min() >= 0.0:
         msg = f"worth must be nonnegative, of shape ({columns},) or {x.shape}, got {worth.shape}"
         raise ValueError(msg)
     same = worth.ndim == 1
-    nodes = 2 * (records // k) + 1
+    nodes = 2 * (size // k) + 1
     span = np.zeros((nodes, 2), dtype=np.int64)
-    span[0] = 0, records
+    span[0] = 0, size
     width = x.max(axis=0) - x.min(axis=0)
-    return PartitionState(
-        method=method,
-        k=k,
+    records = Records(
         rows=np.array(x, dtype=np.float64, order="C"),
-        order=np.arange(records, dtype=np.int32),
-        per_record=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
+        order=np.arange(size, dtype=np.int32),
+        worth=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
         constant=np.array(worth, dtype=np.float64) if same else np.zeros(columns),
         unit=np.divide(1.0, width, out=np.zeros(columns), where=width > 0.0),
+        scratch=np.empty(size),
+    )
+    tree = Tree(
         span=span,
         axis=np.full(nodes, -1, dtype=np.int32),
         child=np.zeros(nodes, dtype=np.int32),
         gap=np.zeros((nodes, 2)),
         waiting=np.zeros(_WAITING, dtype=np.int64),
-        scratch=np.empty(records),
         counters=np.array([1, 1, 0], dtype=np.int64),
     )
+    return PartitionState(method, k, records, tree)
 
 
 def step(state: PartitionState) -> PartitionState:
     """Cut for about a fifth of a second: the top cuts first, then subtree after subtree."""
-    grow(
-        state.method == "mondrian",
-        state.k,
-        state.rows,
-        state.order,
-        state.per_record,
-        state.constant,
-        state.unit,
-        state.span,
-        state.axis,
-        state.child,
-        state.gap,
-        state.waiting,
-        state.scratch,
-        state.counters,
-        _BUDGET,
-    )
+    grow(state.method == "mondrian", state.k, state.records, state.tree, _BUDGET)
     return state
 
 
 def done(state: PartitionState) -> bool:
     """Whether no node waits to be cut."""
-    return bool(state.counters[1] == 0)
+    return bool(state.tree.counters[1] == 0)
 
 
 def fraction(state: PartitionState) -> float:
     """Share of the work done, by m log2(m/k) over the waiting nodes."""
-    waiting = state.waiting[: state.counters[1]]
-    sizes = state.span[waiting, 1] - state.span[waiting, 0]
+    waiting = state.tree.waiting[: state.tree.counters[1]]
+    sizes = state.tree.span[waiting, 1] - state.tree.span[waiting, 0]
     left = float(np.sum(sizes * np.log2(np.maximum(sizes / state.k, 1.0))))
-    records = len(state.order)
-    whole = records * np.log2(max(records / state.k, 1.0))
+    size = len(state.records.order)
+    whole = size * np.log2(max(size / state.k, 1.0))
     return float(1.0 - left / whole) if whole > 0.0 else 1.0
 
 
@@ -171,11 +147,12 @@ def result(state: PartitionState) -> Partition:
     if not done(state):
         msg = "the partition is not finished: step until done"
         raise ValueError(msg)
-    nodes = int(state.counters[0])
-    axis = state.axis[:nodes].copy()
+    tree, order = state.tree, state.records.order
+    nodes = int(tree.counters[0])
+    axis = tree.axis[:nodes].copy()
     leaves = np.flatnonzero(axis < 0)
-    leaves = leaves[np.argsort(state.span[leaves, 0])]
+    leaves = leaves[np.argsort(tree.span[leaves, 0])]
     leaf = np.full(nodes, -1, dtype=np.int64)
     leaf[leaves] = np.arange(len(leaves))
-    starts = np.append(state.span[leaves, 0], len(state.order))
-    return Partition(state.order, starts, leaf, axis, state.child[:nodes].copy(), state.gap[:nodes].copy())
+    starts = np.append(tree.span[leaves, 0], len(order))
+    return Partition(order, starts, leaf, axis, tree.child[:nodes].copy(), tree.gap[:nodes].copy())

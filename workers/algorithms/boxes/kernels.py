@@ -1,20 +1,35 @@
-"""Order statistics for the partition's cuts.
+"""The kernels of the partition: order statistics, the place of a cut, and the tree that grows some work at a time.
+
+They stand in one file because numba's cache watches only the file of the kernel that is called: a callee edited
+elsewhere would go unnoticed.
 
 Notation
 --------
+rows : (N, n), the records, reordered in place so that every node is a contiguous run.
+order : (N,) int32, original place of each row.  scratch : (N,).
+worth : (N, n) float32, a_i(x) range_i of each row, up to one factor; (0, n) when `constant`, (n,), holds for all rows.
+unit : (n,), 1 / range of each column, 0 for a constant one: widths are compared in shares of the range.
+span : (nodes, 2), first and last + 1 row.  axis : (nodes,), axis of the node's cut, -1 for a leaf (or not yet cut).
+child : (nodes,), its lower child; the upper one follows.  gap : (nodes, 2), neighbouring values about the cut.
+waiting : nodes to be cut.  counters : [nodes made, nodes waiting, row values visited].
 v : (m,), values of one axis in one node, in any order; worked on in place.
 r : rank counted from 0: v_r is the element that sorting would put at place r.
 A gap (a, b) between neighbouring values is *open* when a float lies strictly inside it: only there can a cut be placed
 that is neither value. Values without one between them count as equal.
+
+science.md section 1, "From half-widths to a real subdivision": the axis is the one of largest mean(a_i) width_i, which
+equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
 """
 
 import numpy as np
 from numba import njit
 
+from workers.algorithms.boxes.tree import Records, Tree
 from workers.algorithms.core.types import FloatArray
 
 _SMALL = 24
 _SAMPLE = 33
+_EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
 
 
 @njit(nogil=True, cache=True)
@@ -165,3 +180,120 @@ def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     if upto < k or m - upto < k or not is_open(t, after):
         return 0, 0.0, 0.0
     return upto, t, after
+
+
+@njit(nogil=True, cache=True)
+def _score(
+    records: Records, median: bool, first: int, last: int, low: FloatArray, high: FloatArray, score: FloatArray
+) -> None:
+    """score_j = mean(a_j) width_j of a node; Mondrian's is the width alone."""
+    rows = records.rows
+    n = rows.shape[1]
+    for j in range(n):
+        low[j] = high[j] = rows[first, j]
+        score[j] = 1.0 if median else records.constant[j]
+    for p in range(first + 1, last):
+        for j in range(n):
+            value = rows[p, j]
+            low[j] = min(low[j], value)
+            high[j] = max(high[j], value)
+    if len(records.worth) > 0 and not median:
+        worth = records.worth
+        for p in range(first, last):
+            for j in range(n):
+                score[j] += worth[p, j]
+        for j in range(n):
+            score[j] /= last - first
+    for j in range(n):
+        score[j] *= (high[j] - low[j]) * records.unit[j]
+
+
+@njit(nogil=True, cache=True)
+def _split(records: Records, first: int, last: int, axis: int, threshold: float) -> None:
+    """Bring the rows below the threshold to the front (Hoare)."""
+    rows = records.rows
+    worth = records.worth
+    order = records.order
+    n = rows.shape[1]
+    i = first
+    q = last - 1
+    while True:
+        while i < last and rows[i, axis] < threshold:
+            i += 1
+        while q >= first and rows[q, axis] >= threshold:
+            q -= 1
+        if i > q:
+            return
+        for j in range(n):
+            rows[i, j], rows[q, j] = rows[q, j], rows[i, j]
+        if len(worth) > 0:
+            for j in range(n):
+                worth[i, j], worth[q, j] = worth[q, j], worth[i, j]
+        order[i], order[q] = order[q], order[i]
+        i += 1
+        q -= 1
+
+
+@njit(nogil=True, cache=True)
+def _widest(score: FloatArray) -> int:
+    """First axis whose score is the largest but for rounding, -1 when all are 0."""
+    largest = 0.0
+    for j in range(len(score)):
+        largest = max(largest, score[j])
+    for j in range(len(score)):
+        if score[j] > 0.0 and score[j] >= largest * _EQUAL:
+            return j
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> None:
+    """Cut waiting nodes until none waits or about `budget` row values have been visited.
+
+    The smaller child is taken first, so at most log2 N nodes wait. Axes are tried from the largest score down; one with
+    score 0 is never cut. O(n N log(N/k)) in all.
+    """
+    n = records.rows.shape[1]
+    low = np.empty(n)
+    high = np.empty(n)
+    score = np.empty(n)
+    scratch = records.scratch
+    counters = tree.counters
+    counters[2] = 0
+    while counters[1] > 0 and counters[2] < budget:
+        counters[1] -= 1
+        node = tree.waiting[counters[1]]
+        first = tree.span[node, 0]
+        last = tree.span[node, 1]
+        m = last - first
+        if m < 2 * k:
+            continue
+        _score(records, median, first, last, low, high, score)
+        counters[2] += m * (n + 4)
+        while True:
+            axis = _widest(score)
+            if axis < 0:
+                break
+            score[axis] = 0.0
+            for p in range(m):
+                scratch[p] = records.rows[first + p, axis]
+            p, below, above = cut_at_median(scratch, m, k) if median else cut_at_multiple(scratch, m, k)
+            counters[2] += 2 * m
+            if p == 0:
+                continue
+            _split(records, first, last, axis, above)
+            child = counters[0]
+            counters[0] += 2
+            tree.axis[node] = axis
+            tree.child[node] = child
+            tree.gap[node, 0] = below
+            tree.gap[node, 1] = above
+            tree.span[child, 0] = first
+            tree.span[child, 1] = first + p
+            tree.span[child + 1, 0] = first + p
+            tree.span[child + 1, 1] = last
+            larger = child if 2 * p > m else child + 1
+            tree.waiting[counters[1]] = larger
+            tree.waiting[counters[1] + 1] = 2 * child + 1 - larger
+            counters[1] += 2
+            break
