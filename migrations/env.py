@@ -1,7 +1,7 @@
 """Alembic's environment: one advisory lock, a short lock timeout, one transaction a revision.
 
-The advisory lock makes concurrent starts wait for each other; the lock timeout makes a migration that meets a busy table
-fail instead of queueing every other query behind it.
+The advisory lock makes concurrent starts wait for each other; the lock timeout makes a migration that meets a busy
+table fail instead of queueing every other query behind it.
 """
 
 from alembic import context

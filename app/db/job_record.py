@@ -5,7 +5,6 @@ The JSON columns are kept as text: a job is mostly read to be sent, and text nee
 
 from dataclasses import dataclass
 from datetime import datetime
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Text, cast, select
