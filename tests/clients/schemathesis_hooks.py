@@ -20,8 +20,13 @@ FEASIBLE = {
     "partition": "fast",
     "k": 5,
     "l": None,
-    **{"statistics": None, "domains": {}, "epsilon": {}, "sensitive": [], "keep": []},
-    **{"count_keep": False, "rare_records": "keep"},
+    "statistics": None,
+    "domains": {},
+    "epsilon": {},
+    "sensitive": [],
+    "keep": [],
+    "count_keep": False,
+    "rare_records": "keep",
 }
 
 
