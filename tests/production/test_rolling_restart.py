@@ -71,6 +71,8 @@ def wait_finished(http: httpx.Client, jobs: set[str]) -> dict[str, dict[str, obj
 
 def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer) -> None:
     stack.once("migrate")
+    with pytest.raises(AssertionError, match="No worker of this host"):
+        stack.once("worker-batch", "alive")
     apis = stack.start("api", copies=2)
     rest = [
         *stack.start("worker-interactive", copies=2),
@@ -79,6 +81,7 @@ def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer
     ]
     for api in apis:
         api.wait_ready()
+    stack.once("worker-batch", "alive")
     key = stack.once("api", "keys", "create", "--owner", "load", "--name", "load", "--scope", "admin").strip()
     first, second = (str(api.address) for api in apis)
     headers = {"Authorization": f"Bearer {key}"}
