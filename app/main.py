@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from app.api import problems
 from app.api.deps import Resources
+from app.api.docs import include_docs
 from app.api.middleware.authenticate import Authenticate
 from app.api.middleware.body_limit import BodyLimit
 from app.api.middleware.observe import Observe, Templates
@@ -46,10 +47,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             yield
             app.state.metrics.registry.unregister(jobs)
 
-    app = DescribedApi(title=TITLE, version=VERSION, lifespan=lifespan, redirect_slashes=False, redoc_url=None)
+    app = DescribedApi(
+        title=TITLE, version=VERSION, lifespan=lifespan, redirect_slashes=False, docs_url=None, redoc_url=None
+    )
     app.state.metrics = Metrics()
     problems.install(app)
     include_routes(app)
+    include_docs(app)
     app.add_middleware(Authenticate)  # the last added is the outermost
     app.add_middleware(BodyLimit, max_bytes=settings.max_json_bytes)
     app.add_middleware(Observe, templates=Templates(app), metrics=app.state.metrics)

@@ -49,7 +49,7 @@ fi
 
 echo "Installing requirements/$lock.txt"
 if [ "$with_uv" = yes ]; then
-    install() { quietly uv pip install --quiet --python "$venv/bin/python" "$@"; }
+    install() { quietly uv pip install --quiet --compile-bytecode --python "$venv/bin/python" "$@"; }
 else
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || quietly "$venv/bin/python" -m ensurepip
     install() { quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }

@@ -1,5 +1,6 @@
 """The document: valid, the same each time, the one that is served, and complete for a generated client."""
 
+import re
 from typing import Any
 
 import httpx
@@ -80,3 +81,14 @@ def test_a_real_problem_fits_its_schema(made: dict[str, Any], api: Api) -> None:
     schema = {"$ref": "#/components/schemas/Problem", "components": made["components"]}
     for answer in (httpx.get(f"{api.url}/nope"), httpx.get(f"{api.url}/readyz"), httpx.get(f"{api.url}/v1/jobs")):
         Draft202012Validator(schema).validate(answer.json())
+
+
+def test_the_page_of_the_document_loads_nothing_from_elsewhere(api: Api) -> None:
+    with api.client() as client:
+        page = client.get("/docs").text
+        loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
+        assert len(loaded) >= 3
+        for path in loaded:
+            assert path.startswith("/"), path
+            assert client.get(path).status_code == httpx.codes.OK
+        assert 'persistAuthorization": false' in page

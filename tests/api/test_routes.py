@@ -18,7 +18,7 @@ from app.settings import Settings
 from tests.api.conftest import SECRET, Api
 
 #: Routes that everybody may ask: nothing else is open.
-OPEN = {"/problems/{code}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/oauth2-redirect"}
+OPEN = {"/problems/{code}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/files"}
 #: State reads: nothing else is unlimited.
 UNLIMITED = {("GET", "/v1/datasets/{dataset_id}"), ("GET", "/v1/jobs/{job_id}"), ("GET", "/v1/jobs/{job_id}/events")}
 #: Objects of Alice, by the name of the path parameter that holds their id.
@@ -163,6 +163,8 @@ def test_methods_that_are_not_there_are_405_with_all_that_are(api: Api) -> None:
     walk: Callable[[str], str] = lambda path: path.format(**IDS, code="conflict")  # noqa: E731
     with api.client(api.make_key()) as client:
         for path, methods in known.items():
+            if methods == {"MOUNT"}:
+                continue
             answer = client.request("PATCH", walk(path))
             assert answer.status_code == 405, path
             assert methods <= set(answer.headers["allow"].split(", ")), path

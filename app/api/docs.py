@@ -1,0 +1,39 @@
+"""`/docs`: the OpenAPI document as a page, with nothing loaded from elsewhere.
+
+The page's script and style come from the package `fastapi-swagger`, used as a folder of files only: a portal without
+internet gets the same page, and no third party learns who reads it. Keys typed into the page are not stored.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.staticfiles import StaticFiles
+
+_PACKAGE: Final = "fastapi_swagger"
+
+
+def include_docs(app: FastAPI) -> None:
+    """Serve the page at `/docs` and its files below it."""
+    found = find_spec(_PACKAGE)
+    if found is None or found.origin is None:  # pragma: no cover - a dependency of the distribution
+        msg = f"{_PACKAGE} is not installed"
+        raise ModuleNotFoundError(msg, name=_PACKAGE)
+
+    @app.get("/docs", include_in_schema=False)
+    async def get_docs(request: Request) -> HTMLResponse:
+        root = request.scope.get("root_path", "").rstrip("/")
+        return get_swagger_ui_html(
+            openapi_url=f"{root}/openapi.json",
+            title=f"{app.title}: the API",
+            swagger_js_url=f"{root}/docs/files/swagger-ui-bundle.js",
+            swagger_css_url=f"{root}/docs/files/swagger-ui.css",
+            swagger_favicon_url=f"{root}/docs/files/favicon-32x32.png",
+            swagger_ui_parameters={"persistAuthorization": False, "displayRequestDuration": True},
+        )
+
+    app.mount("/docs/files", StaticFiles(directory=Path(found.origin).parent / "resources"), name="docs")
