@@ -75,8 +75,9 @@ def test_an_upload_that_fails_when_nobody_waits_says_so_in_its_error(uploads: Up
 
 def test_an_upload_that_takes_longer_than_the_wait_is_202(service: Any, make_uploads: Callable[..., Uploads]) -> None:
     running, _ = service
-    impatient = make_uploads(running.api(SUREBOX_UPLOAD_WAIT_SECONDS="0.001")[0])
-    answer = impatient.post(GOOD, headers={"Idempotency-Key": "slow"})
+    impatient = make_uploads(running.api(SUREBOX_UPLOAD_WAIT_SECONDS="0.1")[0])
+    with paused(running.started[0].pid):  # a read that takes longer than any wait
+        answer = impatient.post(GOOD, headers={"Idempotency-Key": "slow"})
     assert answer.status_code == 202, answer.text
     assert answer.headers["retry-after"]
     assert until(impatient, answer.headers["location"], "ready")["rows"] == 2
