@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, Partition, RareRecords, Statistic, StatisticKind
+from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, RareRecords, Statistic, StatisticKind
 from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
 from app.errors import FieldError
 
@@ -48,7 +48,6 @@ def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
 
 def _not_built(spec: BoxesSpec) -> Iterator[FieldError]:
     asked = {
-        "partition": spec.partition is Partition.OPTIMAL,
         "rare_records": spec.rare_records is not RareRecords.KEEP,
         "l": spec.l is not None,
         "count_keep": spec.count_keep,

@@ -52,7 +52,7 @@ def true_value(frame: pl.DataFrame, statistic: dict[str, Any]) -> float:
             return float(np.corrcoef(x.T)[0, 1])
 
 
-@pytest.mark.parametrize("partition", ["fast", "mondrian"])
+@pytest.mark.parametrize("partition", ["optimal", "fast", "mondrian"])
 @pytest.mark.parametrize("bounds", ["cells", "tight"])
 def test_every_promise_of_a_release_of_adult_holds(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str, bounds: str

@@ -28,7 +28,11 @@ from workers.runners.frames.release import write_release
 
 #: Share of the whole job that is spent before the algorithm and before the release is written.
 _READ, _COMPUTED = 0.1, 0.8
-_PARTITIONS: dict[Partition, Method] = {Partition.FAST: "fast", Partition.MONDRIAN: "mondrian"}
+_PARTITIONS: dict[Partition, Method] = {
+    Partition.OPTIMAL: "optimal",
+    Partition.FAST: "fast",
+    Partition.MONDRIAN: "mondrian",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from workers.algorithms.boxes.kernels import cut_at_median, cut_at_multiple, is_
 from workers.algorithms.core.errors import InfeasibleKError, InvalidColumnError
 
 
-@pytest.mark.parametrize("method", ["fast", "mondrian"])
+@pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
 @settings(deadline=None, max_examples=150)
 @given(table=tables())
 def test_groups_hold_k_and_every_record_once_and_are_separated(
@@ -31,7 +31,7 @@ def test_groups_hold_k_and_every_record_once_and_are_separated(
         assert any(high[a][i] < low[b][i] or high[b][i] < low[a][i] for i in range(x.shape[1]))
 
 
-@pytest.mark.parametrize("method", ["fast", "mondrian"])
+@pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
 @settings(deadline=None, max_examples=80)
 @given(table=tables())
 def test_no_group_that_could_be_cut_is_left_whole(method: partition.Method, table: tuple[np.ndarray, int]) -> None:
@@ -61,7 +61,7 @@ def test_mondrian_halves() -> None:
     assert set(counts.tolist()) == {7, 8}
 
 
-@pytest.mark.parametrize("method", ["fast", "mondrian"])
+@pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
 def test_edges(method: partition.Method) -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(50, 50))
@@ -207,7 +207,7 @@ def test_the_callers_records_stay_as_they_are() -> None:
     np.testing.assert_array_equal(x, before)
 
 
-@pytest.mark.parametrize("method", ["fast", "mondrian"])
+@pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
 def test_cuts_follow_the_records_under_permutation_scale_and_shift(method: partition.Method) -> None:
     rng = np.random.default_rng(9)
     x = rng.normal(size=(700, 3))

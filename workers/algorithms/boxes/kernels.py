@@ -183,7 +183,7 @@ def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
 
 
 @njit(nogil=True, cache=True)
-def _score(
+def score_axes(
     records: Records, median: bool, first: int, last: int, low: FloatArray, high: FloatArray, score: FloatArray
 ) -> None:
     """score_j = mean(a_j) width_j of a node; Mondrian's is the width alone."""
@@ -209,7 +209,7 @@ def _score(
 
 
 @njit(nogil=True, cache=True)
-def _split(records: Records, first: int, last: int, axis: int, threshold: float) -> None:
+def split_rows(records: Records, first: int, last: int, axis: int, threshold: float) -> None:
     """Bring the rows below the threshold to the front (Hoare)."""
     rows = records.rows
     worth = records.worth
@@ -235,7 +235,7 @@ def _split(records: Records, first: int, last: int, axis: int, threshold: float)
 
 
 @njit(nogil=True, cache=True)
-def _widest(score: FloatArray) -> int:
+def widest(score: FloatArray) -> int:
     """First axis whose score is the largest but for rounding, -1 when all are 0."""
     largest = 0.0
     for j in range(len(score)):
@@ -268,10 +268,10 @@ def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> Non
         m = last - first
         if m < 2 * k:
             continue
-        _score(records, median, first, last, low, high, score)
+        score_axes(records, median, first, last, low, high, score)
         counters[2] += m * (n + 4)
         while True:
-            axis = _widest(score)
+            axis = widest(score)
             if axis < 0:
                 break
             score[axis] = 0.0
@@ -281,7 +281,7 @@ def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> Non
             counters[2] += 2 * m
             if p == 0:
                 continue
-            _split(records, first, last, axis, above)
+            split_rows(records, first, last, axis, above)
             child = counters[0]
             counters[0] += 2
             tree.axis[node] = axis

@@ -16,15 +16,19 @@ from typing import Literal
 import numpy as np
 
 from workers.algorithms.boxes.kernels import grow
-from workers.algorithms.boxes.tree import Records, Tree
+from workers.algorithms.boxes.optimal import grow_by_gain
+from workers.algorithms.boxes.tree import Block, Effort, Records, Tree
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.core.moments import check_records
 from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
 
-Method = Literal["fast", "mondrian"]
+Method = Literal["optimal", "fast", "mondrian"]
 
 _BUDGET = 40_000_000  # row values per step: about 0.2 s
 _WAITING = 128
+_BLOCK = 4_096  # records that `optimal` keeps sorted along every axis at a time
+# Up to how many records `optimal` searches how many axes and tries how many cuts, in nodes of how many boxes.
+_EFFORT = ((30_000, 8, 12, 32), (300_000, 4, 4, 32), (2**31, 2, 2, 6))
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class PartitionState:
     k: int
     records: Records
     tree: Tree
+    block: Block
 
 
 def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method) -> PartitionState:
@@ -71,8 +76,9 @@ def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Meth
     x : (N, n) float64, finite.
     k : at least 1, at most N.
     worth : (n,) or (N, n), a_i(x) range_i up to one factor; per record it is float32 and used up.
-    method : `fast` (axis of largest mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the
-        range, strict median; `worth` is ignored).
+    method : `optimal` (cut of least predicted uncertainty, the best few tried out), `fast` (axis of largest
+        mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the range, strict median; `worth`
+        is ignored).
 
     Raises
     ------
@@ -112,13 +118,40 @@ def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Meth
         waiting=np.zeros(_WAITING, dtype=np.int64),
         counters=np.array([1, 1, 0], dtype=np.int64),
     )
-    return PartitionState(method, k, records, tree)
+    return PartitionState(method, k, records, tree, _block(size if method == "optimal" else 0, columns))
+
+
+def _block(size: int, columns: int) -> Block:
+    room = min(size, _BLOCK)
+    breadth = max(effort[2] for effort in _EFFORT)
+    return Block(
+        span=np.zeros(2, dtype=np.int64),
+        sorted=np.empty((columns, room), dtype=np.int32),
+        trial=np.empty((columns, room), dtype=np.int32),
+        upper=np.empty(room, dtype=np.uint8),
+        moved=np.empty(room, dtype=np.int32),
+        cost=np.empty(room + 1),
+        prefix=np.empty(room + 1),
+        back=np.empty(room + 1, dtype=np.int32),
+        side=np.empty((4, columns)),
+        top_cost=np.empty(breadth),
+        top_axis=np.empty(breadth, dtype=np.int64),
+        top_place=np.empty(breadth, dtype=np.int64),
+    )
 
 
 def step(state: PartitionState) -> PartitionState:
     """Cut for about a fifth of a second: the top cuts first, then subtree after subtree."""
-    grow(state.method == "mondrian", state.k, state.records, state.tree, _BUDGET)
+    if state.method == "optimal":
+        grow_by_gain(state.k, _effort(state), state.records, state.tree, state.block, _BUDGET)
+    else:
+        grow(state.method == "mondrian", state.k, state.records, state.tree, _BUDGET)
     return state
+
+
+def _effort(state: PartitionState) -> Effort:
+    axes, breadth, boxes = next(effort[1:] for effort in _EFFORT if len(state.records.order) <= effort[0])
+    return Effort(axes, breadth, min(boxes * state.k, _BLOCK // 2))
 
 
 def done(state: PartitionState) -> bool:

@@ -20,7 +20,7 @@ class Request:
     ----------
     k : least records per box, at least 1.
     statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
-    partition : `fast` or `mondrian`.
+    partition : `optimal`, `fast` or `mondrian`.
     bounds : `cells` or `tight`.
     domains : declared bounds per column, None where none; empty for none at all.
     confidence : of the statistical uncertainty, in (0, 1).
@@ -28,7 +28,7 @@ class Request:
 
     k: int
     statistics: tuple[Statistic, ...]
-    partition: Method = "fast"
+    partition: Method = "optimal"
     bounds: Literal["cells", "tight"] = "cells"
     domains: tuple[Domain | None, ...] = ()
     confidence: float = 0.95

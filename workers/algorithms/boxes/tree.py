@@ -5,7 +5,7 @@ Attributes are explained where the kernels' Notation stands (boxes.kernels). Nam
 
 from typing import NamedTuple
 
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
+from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
 
 
 class Records(NamedTuple):
@@ -28,3 +28,28 @@ class Tree(NamedTuple):
     gap: FloatArray
     waiting: IntArray
     counters: IntArray
+
+
+class Block(NamedTuple):
+    """Room for the records of one large node, sorted along every axis, and for what is tried on them (boxes.gain)."""
+
+    span: IntArray
+    sorted: IndexArray
+    trial: IndexArray
+    upper: ByteArray
+    moved: IndexArray
+    cost: FloatArray
+    prefix: FloatArray
+    back: IndexArray
+    side: FloatArray
+    top_cost: FloatArray
+    top_axis: IntArray
+    top_place: IntArray
+
+
+class Effort(NamedTuple):
+    """How much `optimal` searches: axes per node; candidates tried out, in nodes of up to `reach` records."""
+
+    axes: int
+    breadth: int
+    reach: int
