@@ -15,13 +15,17 @@ from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.ranges.ascent import reached
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
-from workers.algorithms.boxes.ranges.pairs import correlation_outer, covariance_outer
-from workers.algorithms.boxes.ranges.regression import regression_outer
+from workers.algorithms.boxes.ranges.pairs import EFFORT, correlation_range, covariance_range
+from workers.algorithms.boxes.ranges.regression import regression_ranges
 from workers.algorithms.boxes.uncertainty import published_delta
 from workers.algorithms.core.influence import influences
 from workers.algorithms.core.moments import moments
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic, undefined_because
+
+_WORK = 60_000_000  # boxes visited per range: about 0.1 s
+_ALL_WORK = 5_000_000_000
+_LEAST_EFFORT = 16
 
 
 @dataclass(frozen=True)
@@ -66,18 +70,21 @@ class Certificate:
     delta: tuple[float, ...]
 
 
-def ranges(statistic: Statistic, boxes: Boxes, columns: Sequence[BoxColumn | None]) -> tuple[Range, ...]:
+def ranges(
+    statistic: Statistic, boxes: Boxes, columns: Sequence[BoxColumn | None], effort: int = EFFORT
+) -> tuple[Range, ...]:
     """Guaranteed ranges of a statistic's components.
 
     Parameters
     ----------
     statistic : what is asked.
     boxes : bounds and counts.
-    columns : (n,), prepared columns; at least those of the statistic are not None.
+    columns : (n,), prepared columns with their weights; at least those of the statistic are not None.
+    effort : passes over the boxes that a range of two or more columns may cost, about (see `affordable`).
 
     Notes
     -----
-    science.md section 1, "Guaranteed ranges". Means in closed form; variances in one sort; the rest by certain bounds
+    science.md section 1, "Guaranteed ranges". Means in closed form; variances in one sort; the rest by branch and bound
     outside and vertex ascent inside.
     """
     used = [column for i in statistic.of if (column := columns[i]) is not None]
@@ -89,15 +96,24 @@ def ranges(statistic: Statistic, boxes: Boxes, columns: Sequence[BoxColumn | Non
     if statistic.kind == "standard_deviation":
         outer, inner = first.variance.outer, first.variance.inner
         return (combine(outer and outer.square_root(), inner and inner.square_root()),)
-    outers: tuple[Interval | None, ...]
     if statistic.kind == "covariance":
-        outers = (covariance_outer(first, used[1]),)
-    elif statistic.kind == "correlation":
-        outers = (correlation_outer(first, used[1]),)
-    else:
-        outers = regression_outer(tuple(used))
-    inners = reached(statistic, boxes.lower, boxes.upper, boxes.counts.astype(np.float64))
-    return tuple(combine(outer, inner) for outer, inner in zip(outers, inners, strict=True))
+        return (covariance_range(first, used[1], effort),)
+    if statistic.kind == "correlation":
+        return (correlation_range(first, used[1], effort),)
+    return regression_ranges(tuple(used), reached(statistic, boxes.lower, boxes.upper, first.mass.of_box), effort)
+
+
+def affordable(statistics: Sequence[Statistic], boxes: int) -> int:
+    """Passes over the boxes that each range of two or more columns may cost, so that all of them finish in time.
+
+    Parameters
+    ----------
+    statistics : all that are asked.
+    boxes : B.
+    """
+    sharing = sum(statistic.kind in ("covariance", "correlation", "regression") for statistic in statistics)
+    work = min(_WORK, _ALL_WORK // max(sharing, 1))
+    return min(max(work // boxes, _LEAST_EFFORT), EFFORT)
 
 
 def estimates(statistic: Statistic, boxes: Boxes, found: tuple[Range, ...]) -> tuple[Estimate, ...]:

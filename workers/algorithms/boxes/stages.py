@@ -8,7 +8,7 @@ import numpy as np
 
 from workers.algorithms.boxes import partition as cutting
 from workers.algorithms.boxes.bounds import cells, tight
-from workers.algorithms.boxes.certificate import Certificate, estimates, ranges
+from workers.algorithms.boxes.certificate import Certificate, affordable, estimates, ranges
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.state import (
@@ -134,7 +134,8 @@ def _column(state: Certifying, column: int) -> BoxColumn | None:
 
 def _certificate(state: Certifying, index: int) -> Certificate:
     statistic = state.request.statistics[index]
-    published = estimates(statistic, state.boxes, ranges(statistic, state.boxes, state.columns))
+    effort = affordable(state.request.statistics, len(state.boxes.counts))
+    published = estimates(statistic, state.boxes, ranges(statistic, state.boxes, state.columns, effort))
     own = state.field.owner == index
     true = [
         part.guaranteed.clip(value) if part.guaranteed else value  # the exact value lies inside: only rounding goes

@@ -70,6 +70,11 @@ class Interval:
         """Upper less lower end, in the interval's unit."""
         return self.upper - self.lower
 
+    @property
+    def magnitude(self) -> float:
+        """Largest absolute value."""
+        return max(abs(self.lower), abs(self.upper))
+
     def __add__(self, other: "Interval") -> "Interval":
         return Interval(down(self.lower + other.lower), up(self.upper + other.upper))
 

@@ -2,10 +2,11 @@
 
 Notation
 --------
-lo_b, hi_b : (B,), bounds of the column in box b.  c_b : (B,), records in box b.  N : their sum.
+lo_b, hi_b : (B,), bounds of the column in box b.
+m_b : (B,), mass of box b: its records, times the weight of each where weighted.  W : their sum.
 r, e : reference value and exponent; the arrays hold (lo_b - r) 2^-e and (hi_b - r) 2^-e, rounded outward,
     within [-1, 1].
-E, V : mean and variance (population form) of any data consistent with the boxes.
+E, V : mean and variance (population form, or weighted with weights m / W) of any data consistent with the boxes.
 
 Shifting by r leaves the variance and covariance as they are and powers of two are exact, so that nothing is lost to a
 mean far from zero. Ranges hold for the closed boxes, and therefore for the half-open ones.
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
-from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, difference, dot, down, up
+from workers.algorithms.boxes.ranges.mass import Mass, mass_of
+from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, difference, down, up
 from workers.algorithms.core.types import FloatArray
 
 _TINY = 1e-290
@@ -30,47 +32,50 @@ class BoxColumn:
 
     lower: FloatArray
     upper: FloatArray
-    counts: FloatArray
+    mass: Mass
     exponent: int
     scaled_mean: Interval
     mean: Range
     variance: Range
 
     @property
-    def records(self) -> float:
-        """N, exact."""
-        return float(self.counts.sum())
+    def size(self) -> FloatArray:
+        """(B,), largest magnitude in each box."""
+        return np.maximum(np.abs(self.lower), np.abs(self.upper))
 
 
-def box_column(lower: FloatArray, upper: FloatArray, counts: FloatArray) -> BoxColumn:
+def box_column(
+    lower: FloatArray, upper: FloatArray, counts: FloatArray, weights: FloatArray | None = None
+) -> BoxColumn:
     """Prepare one column.
 
     Parameters
     ----------
     lower, upper : (B,), bounds, finite, magnitudes at most 1e150 or a little above.
     counts : (B,) float64 whole numbers, each at least 1.
+    weights : (B,), weight of each record of a box; None for 1 (ranges.mass).
 
     Notes
     -----
     O(B log B) for the sort of the variance's upper end.
     """
-    records = float(counts.sum())
-    mean = _mean(lower, upper, counts, records)
+    mass = mass_of(counts, weights)
+    mean = _mean(lower, upper, mass)
     reference = 0.5 * (mean.lower + mean.upper)
     low = difference(lower, reference, -np.inf)
     high = difference(upper, reference, np.inf)
     size = max(float(np.abs(low).max()), float(np.abs(high).max()))
     exponent = int(np.frexp(size)[1])
     low, high = _outward_tiny(np.ldexp(low, -exponent), -np.inf), _outward_tiny(np.ldexp(high, -exponent), np.inf)
-    least, most = _least_variance(low, high, counts, records), _largest_variance(low, high, counts, records)
+    least, most = _least_variance(low, high, mass), _largest_variance(low, high, mass)
     outer = Interval(least[0], most[0]).scaled(2 * exponent)
     inner = Interval(least[1], max(most[1], least[1])).scaled(2 * exponent)
     return BoxColumn(
         lower=low,
         upper=high,
-        counts=counts,
+        mass=mass,
         exponent=exponent,
-        scaled_mean=_mean(low, high, counts, records),
+        scaled_mean=_mean(low, high, mass),
         mean=combine(mean, mean),
         variance=combine(Interval(max(outer.lower, 0.0), outer.upper), inner),
     )
@@ -82,86 +87,88 @@ def _outward_tiny(values: FloatArray, towards: float) -> FloatArray:
     return np.where(tiny, np.nextafter(values, towards), values)
 
 
-def _mean(lower: FloatArray, upper: FloatArray, counts: FloatArray, records: float) -> Interval:
-    """E lies in [sum c lo / N, sum c hi / N]: exact, both ends reached."""
-    return Interval(down(dot(counts, lower).lower / records), up(dot(counts, upper).upper / records))
+def _mean(lower: FloatArray, upper: FloatArray, mass: Mass) -> Interval:
+    """E lies in [sum m lo / W, sum m hi / W]: exact, both ends reached."""
+    return Interval(mass.mean(lower).lower, mass.mean(upper).upper)
 
 
-def _pull(mu: float, lower: FloatArray, upper: FloatArray, counts: FloatArray) -> tuple[float, float]:
-    """Sum of c (mu - clip(mu, lo, hi)), and a bound of its rounding error."""
-    term = counts * (np.maximum(mu - upper, 0.0) - np.maximum(lower - mu, 0.0))
+def _pull(mu: float, lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[float, float]:
+    """Sum of m (mu - clip(mu, lo, hi)), and a bound of its rounding error."""
+    term = mass.of_box * (np.maximum(mu - upper, 0.0) - np.maximum(lower - mu, 0.0))
     return float(term.sum()), 2.0 * (len(term) + 4) * UNIT_ROUNDOFF * float(np.abs(term).sum())
 
 
-def _least_variance(lower: FloatArray, upper: FloatArray, counts: FloatArray, records: float) -> tuple[float, float]:
+def _least_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[float, float]:
     """Certain lower bound of V's minimum, and the value reached.
 
-    min_x V = min_mu (1/N) sum c dist(mu, [lo, hi])^2 =: min f (science.md section 1: the fixed point of
-    E = mean(clip(E, lo, hi))). f is convex with f' = 2 pull / N, so f(mu*) >= f(mu) - 2 |pull(mu)| |mu* - mu| / N.
+    min_x V = min_mu (1/W) sum m dist(mu, [lo, hi])^2 =: min f (science.md section 1: the fixed point of
+    E = mean(clip(E, lo, hi))). f is convex with f' = 2 pull / W, so f(mu*) >= f(mu) - 2 |pull(mu)| |mu* - mu| / W.
     """
     below, above = float(lower.min()), float(upper.max())
     for _ in range(_BISECTIONS):
         middle = 0.5 * (below + above)
         if not below < middle < above:
             break
-        if _pull(middle, lower, upper, counts)[0] < 0.0:
+        if _pull(middle, lower, upper, mass)[0] < 0.0:
             below = middle
         else:
             above = middle
     mu = 0.5 * (below + above)
     distance = np.maximum(np.maximum(lower - mu, mu - upper), 0.0)
-    value = dot(counts, distance * distance)
-    pull, error = _pull(mu, lower, upper, counts)
-    slack = up(2.0 * up(abs(pull) + error) * _reach(mu, lower, upper, counts))
-    least = down(down(value.lower * (1.0 - _MARGIN)) - slack) / records
-    return max(down(least), 0.0), max(0.5 * (value.lower + value.upper), 0.0) / records
+    value = mass.mean(distance * distance)
+    pull, error = _pull(mu, lower, upper, mass)
+    slack = up(up(2.0 * up(abs(pull) + error) * _reach(mu, lower, upper, mass)) / mass.total.lower)
+    least = down(down(value.lower * (1.0 - _MARGIN)) - slack)
+    return max(least, 0.0), max(0.5 * (value.lower + value.upper), 0.0)
 
 
-def _reach(mu: float, lower: FloatArray, upper: FloatArray, counts: FloatArray) -> float:
+def _reach(mu: float, lower: FloatArray, upper: FloatArray, mass: Mass) -> float:
     """How far the minimiser can be from mu: as little as the signs of the derivative on both sides prove."""
     for distance in (2.0**-45, 2.0**-30, 2.0**-15):
-        left, left_error = _pull(mu - distance, lower, upper, counts)
-        right, right_error = _pull(mu + distance, lower, upper, counts)
+        left, left_error = _pull(mu - distance, lower, upper, mass)
+        right, right_error = _pull(mu + distance, lower, upper, mass)
         if left + left_error < 0.0 < right - right_error:
             return distance
     return 2.0
 
 
-def _largest_variance(lower: FloatArray, upper: FloatArray, counts: FloatArray, records: float) -> tuple[float, float]:
+def _largest_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[float, float]:
     """Certain upper bound of V's maximum, and the value that the vertex assignment reaches.
 
-    max_x V = max_x min_mu <= min_mu (1/N) sum c max((lo - mu)^2, (hi - mu)^2); any mu gives a certain bound, the best
+    max_x V = max_x min_mu <= min_mu (1/W) sum m max((lo - mu)^2, (hi - mu)^2); any mu gives a certain bound, the best
     one is where mu equals the mean of the far ends, found in one sort by midpoints (science.md section 1).
     """
     middle = 0.5 * (lower + upper)
     by_middle = np.argsort(middle, kind="stable")
-    shift = np.concatenate([[0.0], np.cumsum((counts * (upper - lower))[by_middle])])
-    far_mean = (
-        float(counts @ upper) - shift
-    ) / records  # the first j boxes at their lower ends, the rest at their upper
+    shift = np.concatenate([[0.0], np.cumsum((mass.of_box * (upper - lower))[by_middle])])
+    # the first j boxes at their lower ends, the rest at their upper
+    far_mean = (float(mass.of_box @ upper) - shift) / mass.middle
     crossed = far_mean[1:] < middle[by_middle]
     j = int(np.argmax(crossed)) if crossed.any() else len(middle)
     at_kink = j < len(middle) and far_mean[j] > middle[by_middle[j]]
     mu = float(middle[by_middle[j]]) if at_kink else float(far_mean[j])
     far = np.maximum(np.abs(lower - mu), np.abs(upper - mu))
-    bound = up(dot(counts, far * far).upper * (1.0 + _MARGIN)) / records
+    bound = up(mass.mean(far * far).upper * (1.0 + _MARGIN))
     rank = np.empty(len(middle), dtype=np.int64)
     rank[by_middle] = np.arange(len(middle))
     z = np.where(rank < j, lower, upper) - mu
-    return up(bound), _split_variance(z, lower - mu, counts, int(by_middle[j]) if j < len(middle) else 0)
+    return up(bound), _split_variance(z, lower - mu, mass, int(by_middle[j]) if j < len(middle) else 0)
 
 
-def _split_variance(z: FloatArray, lower: FloatArray, counts: FloatArray, kink: int) -> float:
+def _split_variance(z: FloatArray, lower: FloatArray, mass: Mass, kink: int) -> float:
     """Largest variance when whole records of the kink box go to its lower end, the other records staying at z.
 
     Records of a box are exchangeable, so counts are enumerated and not subsets; V is concave in the count, so the two
     whole numbers about its real maximum suffice.
     """
-    records = float(counts.sum())
+    first = float(mass.of_box @ z) / mass.middle
+    second = float(mass.of_box @ (z * z)) / mass.middle
+    each = float(mass.of_record[kink]) / mass.middle  # share of one record
     width = float(z[kink] - lower[kink])
-    first = float(counts @ z) / records
-    second = float(counts @ (z * z)) / records
     square = float(z[kink] ** 2 - lower[kink] ** 2)
-    best = first * records / width - 0.5 * square * records / (width * width) if width > 0.0 else 0.0
-    options = [min(max(o, 0.0), float(counts[kink])) for o in (np.floor(best), np.ceil(best), 0.0)]
-    return max(second - o * square / records - (first - o * width / records) ** 2 for o in options)
+    if not (width > 0.0 and each > 0.0):
+        return second - first * first
+    records = round(float(mass.of_box[kink] / mass.of_record[kink]))
+    best = (first / width - 0.5 * square / (width * width)) / each
+    options = [min(max(o, 0.0), float(records)) for o in (np.floor(best), np.ceil(best), 0.0)]
+    return max(second - o * each * square - (first - o * each * width) ** 2 for o in options)

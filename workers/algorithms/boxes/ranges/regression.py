@@ -13,60 +13,65 @@ roundings, proves |beta - beta~| <= v (M is then a contraction). Where none is f
 import numpy as np
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
-from workers.algorithms.boxes.ranges.pairs import covariance_outer
+from workers.algorithms.boxes.ranges.guaranteed import Range, combine
+from workers.algorithms.boxes.ranges.pairs import EFFORT, certain, covariance_range, slope_range
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval
 from workers.algorithms.core.types import FloatArray
 
 _INFLATION = 1e-8
 
 
-def regression_outer(columns: tuple[BoxColumn, ...]) -> tuple[Interval | None, ...]:
-    """Certain bounds of the intercept and each coefficient, target's column first.
+def regression_ranges(
+    columns: tuple[BoxColumn, ...], inner: tuple[Interval | None, ...], effort: int = EFFORT
+) -> tuple[Range, ...]:
+    """Certain and reached ranges of the intercept and each coefficient, target's column first.
 
     Parameters
     ----------
     columns : q + 1 columns of the same boxes.
+    inner : q + 1 ranges known to be reached, intercept first (ranges.ascent).
+    effort : planes to spend at most, about.
 
     Returns
     -------
-    tuple of Interval or None
-        Intercept first; all None where the boxes prove nothing (they allow collinear predictors, or nearly).
+    tuple of Range
+        Intercept first; without certain bounds where the boxes prove nothing (they allow collinear predictors, or
+        nearly).
 
     Notes
     -----
-    XK slide 3; science.md section 1, "from certain parts". O(q^2 B + q^3).
+    XK slide 3; science.md section 1, "from certain parts". O(B effort + q^3).
     """
     target, *predictors = columns
-    slopes = _single(target, predictors[0]) if len(predictors) == 1 else _several(target, predictors)
+    if len(predictors) == 1:
+        slope = slope_range(target, predictors[0], effort)
+        slopes = [slope.outer] if slope.outer else None
+        inner = (inner[0], _hull(inner[1], slope.inner))
+    else:
+        slopes = _several(target, predictors, max(effort * 2 // (len(predictors) * (len(predictors) + 1)), 1))
     if slopes is None:
-        return (None,) * len(columns)
-    intercept = _certain(target.mean.outer)
-    for slope, predictor in zip(slopes, predictors, strict=True):
-        intercept = intercept - slope * _certain(predictor.mean.outer)
-    return (intercept, *slopes)
+        return tuple(combine(None, reached) for reached in inner)
+    intercept = certain(target.mean.outer)
+    for each, predictor in zip(slopes, predictors, strict=True):
+        intercept = intercept - each * certain(predictor.mean.outer)
+    return tuple(combine(outer, reached) for outer, reached in zip((intercept, *slopes), inner, strict=True))
 
 
-def _certain(interval: Interval | None) -> Interval:
-    if interval is None:
-        msg = "means and variances always have certain ranges"
-        raise TypeError(msg)
-    return interval
+def _hull(first: Interval | None, second: Interval | None) -> Interval | None:
+    if first is None or second is None:
+        return first or second
+    return Interval(min(first.lower, second.lower), max(first.upper, second.upper))
 
 
-def _single(target: BoxColumn, predictor: BoxColumn) -> list[Interval] | None:
-    variance = _certain(predictor.variance.outer)
-    return [covariance_outer(target, predictor) / variance] if variance.lower > 0.0 else None
-
-
-def _several(target: BoxColumn, predictors: list[BoxColumn]) -> list[Interval] | None:
+def _several(target: BoxColumn, predictors: list[BoxColumn], effort: int) -> list[Interval] | None:
     q = len(predictors)
-    matrix = [
-        [covariance_outer(a, b) if i < j else None for j, b in enumerate(predictors)] for i, a in enumerate(predictors)
-    ]
     low, high = np.empty((q, q + 1)), np.empty((q, q + 1))
     for i, a in enumerate(predictors):
         for j, b in enumerate([*predictors, target]):
-            found = covariance_outer(a, b) if j == q else matrix[min(i, j)][max(i, j)] or _certain(a.variance.outer)
+            if j < i:
+                low[i, j], high[i, j] = low[j, i], high[j, i]
+                continue
+            found = certain(a.variance.outer if i == j else covariance_range(a, b, effort).outer)
             scaled = found.scaled(-a.exponent - b.exponent)
             low[i, j], high[i, j] = scaled.lower, scaled.upper
     enclosed = _enclose(0.5 * (low + high), np.nextafter(np.nextafter(0.5 * (high - low), np.inf), np.inf))
