@@ -1,5 +1,6 @@
 """What the demo prints: one table a dataset, and how to go on."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,9 @@ def how_to_go_on(console: Console, *, data_dir: Path, released: Path, job: dict[
     key = f'-H "Authorization: Bearer $(cat {data_dir}/admin.key)"'
     console.print(f"The release lies at {released}", highlight=False)
     console.print("Go on from here (everything above is stopped; the folder keeps it):", highlight=False)
+    program = Path(sys.executable).with_name("surebox")
     for line in (
-        f"surebox serve --data-dir {data_dir}",
+        f"{program} serve --data-dir {data_dir}",
         f"curl {key} {address}/v1/jobs/{job['id']}",
         f"curl {key} {address}/v1/releases/{job['release_id']}/statistics",
         f"curl {key} -H 'Content-Type: text/csv' --data-binary @your.csv '{address}/v1/datasets?name=yours'",

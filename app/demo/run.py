@@ -13,7 +13,7 @@ from app.demo.service import running
 from app.demo.sources import Source, census, named
 
 DATA_DIR = Path(".surebox/demo")
-_MOST_COLUMNS = 5
+_MOST_COLUMNS = 4
 _LEAST_DISTINCT = 10
 
 
@@ -48,6 +48,8 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
         highlight=False,
     )
     spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": columns, "k": k, "missing": "drop"}
+    if source.statistics:
+        spec["statistics"] = source.statistics
     jobs, seconds = {}, {}
     for name, options in (("Surebox", {}), ("Mondrian", {"partition": "mondrian"})):
         began = time.monotonic()

