@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, RareRecords, Statistic, StatisticKind
+from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, Partition, RareRecords, Statistic, StatisticKind
 from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
 from app.errors import FieldError
 
@@ -49,11 +49,15 @@ def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
 def _not_built(spec: BoxesSpec) -> Iterator[FieldError]:
     asked = {
         "rare_records": spec.rare_records is not RareRecords.KEEP,
-        "l": spec.l is not None,
-        "count_keep": spec.count_keep,
     }
     for field in (name for name, is_asked in asked.items() if is_asked):
         yield FieldError(f"/{field}", f"`{field}` = {getattr(spec, field)} is not built yet")
+    if spec.partition is not Partition.OPTIMAL:
+        demanded = {"l": spec.l is not None, "count_keep": spec.count_keep}
+        for field in (name for name, is_asked in demanded.items() if is_asked):
+            yield FieldError(
+                f"/{field}", f"`{field}` is built for the partition `optimal` only, not `{spec.partition}`"
+            )
 
 
 def _unknown(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:

@@ -184,8 +184,8 @@ def small(client: httpx.Client) -> str:
         ({"statistics": [{"kind": "covariance", "of": ["größe"]}]}, "/statistics/0", "2"),
         ({"statistics": [{"kind": "median", "of": ["größe"]}]}, "/statistics/0/kind", ""),
         ({"rare_records": "weigh"}, "/rare_records", "not built"),
-        ({"l": 2, "sensitive": ["text"]}, "/l", "not built"),
-        ({"count_keep": True}, "/count_keep", "not built"),
+        ({"l": 2, "sensitive": ["text"]}, "/l", "`optimal` only"),
+        ({"count_keep": True}, "/count_keep", "`optimal` only"),
         ({"colour": "red"}, "/colour", ""),
         ({"confidence": 1.0}, "/confidence", ""),
         ({"dataset_id": "ds_absent"}, "/dataset_id", ""),
@@ -262,3 +262,38 @@ def test_infinities_are_refused(client: httpx.Client) -> None:
     answer = client.post("/v1/anonymizations", json=spec)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert "1 infinite" in answer.json()["errors"][0]["detail"]
+
+
+def test_kept_columns_count_and_boxes_are_diverse_when_asked(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age", "hours-per-week"], "k": 8}
+    counted = succeed(client, spec | {"keep": ["sex", "income"], "count_keep": True})
+    rows = released(client, counted)
+    assert counted["result"]["k_with_keep"] == rows.group_by("box", "sex", "income").len()["len"].min() >= 8
+    assert counted["result"]["boxes"] > 50
+    assert "kept-columns-not-counted" not in client.get(f"/v1/releases/{counted['release_id']}").json()["flags"]
+
+    asked = {"l": 3, "sensitive": ["occupation"], "epsilon": {"education-num": 2}}
+    diverse = succeed(client, spec | asked | {"keep": ["occupation", "education-num"]})
+    boxes = released(client, diverse).group_by("box").agg(pl.col("occupation").drop_nulls(), pl.col("education-num"))
+    assert boxes.height > 500
+    assert boxes["occupation"].list.n_unique().min() >= 3
+    for levels in boxes["education-num"].to_list():
+        taken = [min(levels)]
+        for level in sorted(levels):
+            if level - taken[-1] >= 2:
+                taken.append(level)
+        assert len(taken) >= 3
+
+
+def test_demands_no_box_can_meet_are_refused_with_what_could(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5}
+    job = run(client, spec | {"l": 17, "sensitive": ["occupation"], "epsilon": {"education-num": 2}})
+    assert job["state"] == "failed"
+    assert "l = 17 asked, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
+    job = run(client, spec | {"keep": ["native-country"], "count_keep": True})
+    assert job["state"] == "failed"
+    assert "1 records in the rarest class of `keep`: the largest k is 1" in job["error"]["detail"]

@@ -11,9 +11,11 @@ from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method
 from workers.algorithms.boxes.state import Request, State
 from workers.algorithms.core.errors import (
+    InfeasibleDiversityError,
     InfeasibleKError,
     InvalidColumnError,
     OutsideDomainError,
@@ -22,6 +24,7 @@ from workers.algorithms.core.errors import (
 from workers.algorithms.core.statistics import Statistic
 from workers.runners import boxes_report
 from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.runners.boxes_demands import demands
 from workers.runners.frames.classes import smallest_class
 from workers.runners.frames.columns import FloatTable, numeric_columns, take_rows
 from workers.runners.frames.release import write_release
@@ -61,7 +64,8 @@ class BoxesRunner:
         table = numeric_columns(job.dataset_path(), spec.columns)
         rows = _complete(table, spec)
         values = table.values if len(rows) == len(table.values) else table.values[rows]
-        return Anonymizing(spec, len(table.values), rows, _checked(values, spec))
+        held = demands(job.dataset_path(), spec, rows)
+        return Anonymizing(spec, len(table.values), rows, _checked(values, spec, held))
 
     def step(self, state: Anonymizing, *, rng: np.random.Generator) -> Anonymizing:
         """Advance the algorithm."""
@@ -144,11 +148,16 @@ def _complete(table: FloatTable, spec: BoxesSpec) -> NDArray[np.int64]:
     return rows
 
 
-def _checked(values: NDArray[np.float64], spec: BoxesSpec) -> State:
+def _checked(values: NDArray[np.float64], spec: BoxesSpec, held: Demands) -> State:
     try:
-        return anonymization.init(values, _request(spec))
+        return anonymization.init(values, _request(spec, held))
     except InfeasibleKError as error:
-        raise _infeasible(error, "records") from None
+        raise _infeasible(error, "records in the rarest class of `keep`" if spec.count_keep else "records") from None
+    except InfeasibleDiversityError as error:
+        name = (*spec.sensitive, *spec.epsilon)[error.column]
+        counted = f"{spec.epsilon[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
+        detail = f"l = {error.asked} asked, column {name!r} has {error.largest} values {counted}: that is the largest l"
+        raise InfeasibleError(detail, errors=[FieldError("/l", detail)]) from None
     except UndefinedStatisticError as error:
         raise _undefined(error, spec) from None
     except OutsideDomainError as error:
@@ -160,7 +169,7 @@ def _checked(values: NDArray[np.float64], spec: BoxesSpec) -> State:
         raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
 
 
-def _request(spec: BoxesSpec) -> Request:
+def _request(spec: BoxesSpec, held: Demands) -> Request:
     place = {name: index for index, name in enumerate(spec.columns)}
     return Request(
         k=spec.k,
@@ -172,6 +181,7 @@ def _request(spec: BoxesSpec) -> Request:
         bounds=spec.bounds.value,
         domains=tuple(spec.domains.get(name) for name in spec.columns),
         confidence=spec.confidence,
+        demands=held,
     )
 
 

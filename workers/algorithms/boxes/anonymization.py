@@ -15,6 +15,7 @@ import numpy as np
 from workers.algorithms.boxes import partition as cutting
 from workers.algorithms.boxes import stages
 from workers.algorithms.boxes.bounds import check_domains
+from workers.algorithms.boxes.diversity import check_demands
 from workers.algorithms.boxes.state import (
     Anticipating,
     Bounding,
@@ -49,7 +50,9 @@ def init(x: FloatArray, request: Request) -> State:
     InvalidColumnError
         NaN, infinities, magnitudes above 1e150; values outside a declared domain (OutsideDomainError).
     InfeasibleKError
-        k above N.
+        k above N, or above the records of a kept class.
+    InfeasibleDiversityError
+        l above the values of a column.
     UndefinedStatisticError
         A statistic whose wording is wrong. (One that these records leave undefined is found by the first step.)
     ValueError
@@ -60,6 +63,7 @@ def init(x: FloatArray, request: Request) -> State:
     if request.k < 1 or not 0.0 < request.confidence < 1.0:
         msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
         raise ValueError(msg)
+    check_demands(request.demands, request.k)
     if request.k > len(x):
         raise InfeasibleKError(request.k, len(x))
     if request.domains:

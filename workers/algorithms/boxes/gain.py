@@ -15,9 +15,10 @@ side : (4, n), lowest and highest value, sum of a_i and s_i of the side that is 
 import numpy as np
 from numba import njit
 
+from workers.algorithms.boxes.diversity import restrict, ruled
 from workers.algorithms.boxes.kernels import is_open
 from workers.algorithms.boxes.tree import Block, Records
-from workers.algorithms.core.types import FloatArray, IndexArray
+from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, SingleArray
 
 _PLACES = 128  # candidates of a node, per axis and direction
 LESS = 1.0 - 1e-12  # rounding must not decide between candidates of equal gain
@@ -32,17 +33,15 @@ def clear(side: FloatArray) -> None:
 
 
 @njit(nogil=True, cache=True)
-def extend(records: Records, row: int, side: FloatArray) -> None:
+def extend(rows: FloatArray, worth: SingleArray, row: int, side: FloatArray) -> None:
     """One more record."""
-    for i in range(records.rows.shape[1]):
-        value = records.rows[row, i]
-        if value < side[0, i]:
-            side[0, i] = value
-        if value > side[1, i]:
-            side[1, i] = value
-    if len(records.worth) > 0:
-        for i in range(records.rows.shape[1]):
-            side[2, i] += records.worth[row, i]
+    for i in range(rows.shape[1]):
+        value = rows[row, i]
+        side[0, i] = min(side[0, i], value)
+        side[1, i] = max(side[1, i], value)
+    if len(worth) > 0:
+        for i in range(rows.shape[1]):
+            side[2, i] += worth[row, i]
 
 
 @njit(nogil=True, cache=True)
@@ -109,18 +108,19 @@ def predicted(records: Records, count: int, k: int, side: FloatArray) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _mark(v: FloatArray, x: IndexArray, s: int, m: int, k: int, cost: FloatArray) -> None:
-    """cost_p = 0 at candidates, -1 elsewhere: the first open gap at or after multiples of k, from either end."""
+def _mark(v: FloatArray, x: IndexArray, k: int, allowed: ByteArray, cost: FloatArray) -> None:
+    """cost_p = 0 at candidates, else -1: the first allowed open gap at or after multiples of k, from either end."""
+    m = len(x)
     step = k * max(1, m // (k * _PLACES))
     cost[k : m - k + 1] = -1.0
     last = -1
     for p in range(k, m - k + 1):
-        if p // step != last and is_open(v[x[s + p - 1]], v[x[s + p]]):
+        if p // step != last and allowed[p] == 1 and is_open(v[x[p - 1]], v[x[p]]):
             cost[p] = 0.0
             last = p // step
     last = -1
     for p in range(m - k, k - 1, -1):
-        if (m - p) // step != last and is_open(v[x[s + p - 1]], v[x[s + p]]):
+        if (m - p) // step != last and allowed[p] == 1 and is_open(v[x[p - 1]], v[x[p]]):
             cost[p] = 0.0
             last = (m - p) // step
 
@@ -152,15 +152,18 @@ def _along(
     x = index[axis]
     cost = block.cost
     side = block.side
-    _mark(records.rows[base:, axis], x, s, m, k, cost)
+    rows, worth = records.rows, records.worth
+    if ruled(block):
+        restrict(records, block, x[s:e])
+    _mark(rows[base:, axis], x[s:e], k, block.rules.allowed, cost)
     clear(side)
     for p in range(1, m - k + 1):
-        extend(records, base + x[s + p - 1], side)
+        extend(rows, worth, base + x[s + p - 1], side)
         if p >= k and cost[p] == 0.0:
             cost[p] = predicted(records, p, k, side)
     clear(side)
     for c in range(1, m - k + 1):
-        extend(records, base + x[e - c], side)
+        extend(rows, worth, base + x[e - c], side)
         if c < k or cost[m - c] < 0.0:
             continue
         if found < most or cost[m - c] < block.top_cost[found - 1] * LESS:
@@ -238,7 +241,7 @@ def candidates(
         if score[i] > 0.0:
             active += 1
             only = i
-    if active == 1:
+    if active == 1 and not ruled(block):
         return (1 if _line(records, block, index[only], s, e, only, k) > 0 else 0), True
     found = 0
     for searched in range(active):

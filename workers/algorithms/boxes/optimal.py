@@ -51,7 +51,7 @@ def _cost(records: Records, block: Block, index: IndexArray, s: int, e: int) -> 
     """Sum over records of a box of sum_i a_i w_i."""
     clear(block.side)
     for p in range(s, e):
-        extend(records, block.span[0] + index[0, p], block.side)
+        extend(records.rows, records.worth, block.span[0] + index[0, p], block.side)
     return (e - s) * sizes(records, e - s, block.side)
 
 
@@ -134,13 +134,15 @@ def _empty(records: Records, block: Block) -> None:
 @njit(nogil=True, cache=True)
 def _bins(records: Records, first: int, last: int, axis: int, low: float, high: float, bins: FloatArray) -> None:
     """Measure the records in each bin of [low, high] (outside it: in the end bins); counts into row 3 of a bin."""
+    factor = min(_BINS / (high - low), 1e300)
     for b in range(_BINS):
         clear(bins[b])
         bins[b, 3, 0] = 0.0
+    rows, worth = records.rows, records.worth
     for p in range(first, last):
-        b = int((records.rows[p, axis] - low) / (high - low) * _BINS)
+        b = int((rows[p, axis] - low) * factor)
         b = min(max(b, 0), _BINS - 1)
-        extend(records, p, bins[b])
+        extend(rows, worth, p, bins[b])
         bins[b, 3, 0] += 1.0
 
 
@@ -242,7 +244,7 @@ def _fine(
     _divide(block, block.sorted, s, e, axis, p)
     below = records.rows[block.span[0] + block.sorted[axis, s + p - 1], axis]
     above = records.rows[block.span[0] + block.sorted[axis, s + p], axis]
-    return axis, p, below, above, work + e - s
+    return axis, p, below, above, 2 * work + e - s
 
 
 @njit(nogil=True, cache=True)
@@ -288,11 +290,9 @@ def _branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float
     counters[0] += 2
     tree.axis[node] = axis
     tree.child[node] = child
-    tree.gap[node, 0] = below
-    tree.gap[node, 1] = above
-    tree.span[child, 0] = first
-    tree.span[child, 1] = tree.span[child + 1, 0] = first + p
-    tree.span[child + 1, 1] = last
+    tree.gap[node] = below, above
+    tree.span[child] = first, first + p
+    tree.span[child + 1] = first + p, last
     larger = child if 2 * p > last - first else child + 1
     tree.waiting[counters[1]] = larger
     tree.waiting[counters[1] + 1] = 2 * child + 1 - larger

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from workers.algorithms.boxes.diversity import Demands, check_demands, rules
 from workers.algorithms.boxes.kernels import grow
 from workers.algorithms.boxes.optimal import grow_by_gain
 from workers.algorithms.boxes.tree import Block, Effort, Records, Tree
@@ -28,7 +29,7 @@ _BUDGET = 40_000_000  # row values per step: about 0.2 s
 _WAITING = 128
 _BLOCK = 4_096  # records that `optimal` keeps sorted along every axis at a time
 # Up to how many records `optimal` searches how many axes and tries how many cuts, in nodes of how many boxes.
-_EFFORT = ((30_000, 8, 12, 32), (300_000, 4, 4, 32), (2**31, 2, 2, 6))
+_EFFORT = ((30_000, 8, 12, 32), (300_000, 4, 4, 32), (2**31, 2, 1, 1))
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ class PartitionState:
     block: Block
 
 
-def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method) -> PartitionState:
+def init(
+    x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method, demands: Demands | None = None
+) -> PartitionState:
     """Start with one group of all records.
 
     Parameters
@@ -79,19 +82,27 @@ def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Meth
     method : `optimal` (cut of least predicted uncertainty, the best few tried out), `fast` (axis of largest
         mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the range, strict median; `worth`
         is ignored).
+    demands : what a box must hold beside k records; `optimal` only. All records are then one block.
 
     Raises
     ------
     InfeasibleKError
-        k above N.
+        k above N, or above the records of a kept class.
+    InfeasibleDiversityError
+        l above the values of a column.
     ValueError
-        k below 1, worth of another shape or negative.
+        k below 1, demands with another method, worth of another shape or negative.
     """
     check_records(x)
     size, columns = x.shape
     if k < 1:
         msg = f"k must be at least 1, got {k}"
         raise ValueError(msg)
+    demands = demands or Demands()
+    if not demands.none and method != "optimal":
+        msg = f"what boxes must hold beside k records is minded by the partition `optimal`, not by `{method}`"
+        raise ValueError(msg)
+    check_demands(demands, k)
     if k > size:
         raise InfeasibleKError(k, size)
     if worth.shape not in ((columns,), x.shape) or not worth.min() >= 0.0:
@@ -118,11 +129,11 @@ def init(x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Meth
         waiting=np.zeros(_WAITING, dtype=np.int64),
         counters=np.array([1, 1, 0], dtype=np.int64),
     )
-    return PartitionState(method, k, records, tree, _block(size if method == "optimal" else 0, columns))
+    return PartitionState(method, k, records, tree, _block(size if method == "optimal" else 0, columns, demands, k))
 
 
-def _block(size: int, columns: int) -> Block:
-    room = min(size, _BLOCK)
+def _block(size: int, columns: int, demands: Demands, k: int) -> Block:
+    room = min(size, _BLOCK) if demands.none else size
     breadth = max(effort[2] for effort in _EFFORT)
     return Block(
         span=np.zeros(2, dtype=np.int64),
@@ -137,6 +148,7 @@ def _block(size: int, columns: int) -> Block:
         top_cost=np.empty(breadth),
         top_axis=np.empty(breadth, dtype=np.int64),
         top_place=np.empty(breadth, dtype=np.int64),
+        rules=rules(demands, k, room),
     )
 
 

@@ -75,7 +75,7 @@ def measure(state: Measuring) -> Measuring | Cutting:
     request = state.request
     worth = state.worth if len(state.worth) else state.field.constants * state.scale
     deviations = influence_deviations(state.squares, len(state.x))
-    cuts = cutting.init(state.x, k=request.k, worth=worth, method=request.partition)
+    cuts = cutting.init(state.x, k=request.k, worth=worth, method=request.partition, demands=request.demands)
     return Cutting(state.x, request, state.field, deviations, cuts)
 
 

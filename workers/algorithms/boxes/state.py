@@ -1,10 +1,11 @@
 """What boxes are made from, and where the work stands between two steps: one frozen class per stage."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from workers.algorithms.boxes.bounds import Boxes, Domain
 from workers.algorithms.boxes.certificate import Certificate
+from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method, Partition, PartitionState
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.core.influence import Influences
@@ -23,6 +24,7 @@ class Request:
     partition : `optimal`, `fast` or `mondrian`.
     bounds : `cells` or `tight`.
     domains : declared bounds per column, None where none; empty for none at all.
+    demands : what a box must hold beside k records (l-diversity, kept classes); `optimal` only.
     confidence : of the statistical uncertainty, in (0, 1).
     """
 
@@ -32,6 +34,7 @@ class Request:
     bounds: Literal["cells", "tight"] = "cells"
     domains: tuple[Domain | None, ...] = ()
     confidence: float = 0.95
+    demands: Demands = field(default_factory=Demands)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,19 @@ class Tree(NamedTuple):
     counters: IntArray
 
 
+class Rules(NamedTuple):
+    """What both sides of a cut must hold beside k records (boxes.diversity); `least` is [k, l]."""
+
+    least: IntArray
+    kept: IndexArray
+    codes: IndexArray
+    values: FloatArray
+    apart: FloatArray
+    allowed: ByteArray
+    seen: IntArray
+    run: FloatArray
+
+
 class Block(NamedTuple):
     """Room for the records of one large node, sorted along every axis, and for what is tried on them (boxes.gain)."""
 
@@ -45,6 +58,7 @@ class Block(NamedTuple):
     top_cost: FloatArray
     top_axis: IntArray
     top_place: IntArray
+    rules: Rules
 
 
 class Effort(NamedTuple):

@@ -36,3 +36,13 @@ class OutsideDomainError(InvalidColumnError):
     def __init__(self, column: int, count: int) -> None:
         super().__init__(column, f"{count} values lie outside the declared domain")
         self.count = count
+
+
+class InfeasibleDiversityError(ValueError):
+    """More values per box were asked for than a column has; `column` counts sensitive ones, then those of epsilon."""
+
+    def __init__(self, column: int, asked: int, largest: int) -> None:
+        super().__init__(f"l = {asked} asked, column {column} of those counted has {largest} values")
+        self.column = column
+        self.asked = asked
+        self.largest = largest

@@ -2,9 +2,11 @@
 
 from typing import Any, cast
 
+import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def smallest_class(table: pa.Table, groups: npt.NDArray[Any]) -> int:
@@ -19,3 +21,25 @@ def smallest_class(table: pa.Table, groups: npt.NDArray[Any]) -> int:
     """
     frame = cast("pl.DataFrame", pl.from_arrow(table)).with_columns(pl.Series("", groups))
     return int(min(frame.group_by(frame.columns).len("\x00")["\x00"].to_list()))
+
+
+def classes(table: pa.Table) -> npt.NDArray[np.int32]:
+    """Number of each row's combination of values; a missing value is a value."""
+    combined = np.zeros(table.num_rows, dtype=np.int64)
+    for name in table.column_names:
+        codes = _numbered(table[name], "encode")
+        combined = np.unique(combined * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+    return combined.astype(np.int32)
+
+
+def numbered(table: pa.Table) -> npt.NDArray[np.int32]:
+    """Numbers of the values in each column, shape (rows, columns); -1 where missing."""
+    codes = np.empty((table.num_rows, table.num_columns), dtype=np.int32)
+    for index, column in enumerate(table.columns):
+        codes[:, index] = _numbered(column, "mask")
+    return codes
+
+
+def _numbered(column: pa.ChunkedArray, missing: str) -> npt.NDArray[np.int32]:
+    encoded = pc.dictionary_encode(column.combine_chunks(), null_encoding=missing)
+    return np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), dtype=np.int32)
