@@ -80,7 +80,7 @@ def test_every_format_and_gzip_are_read_alike(uploads: Uploads) -> None:
             answer = uploads.post(gzip.compress(body) if packed else body, content_type=content_type, headers=headers)
             assert columns(answer) == {"age": ("integer", 0, 2), "name": ("string", 0, 2)}
             assert answer.json()["bytes"] == len(body)
-    assert uploads.staged() == []
+    uploads.processes.wait(lambda: uploads.staged() == [])
 
 
 def test_gzip_of_several_members_with_padding_is_one_file(uploads: Uploads) -> None:

@@ -67,7 +67,7 @@ def test_scopes(make_uploads: Callable[..., Uploads]) -> None:
     assert reader.client.get(location).status_code == 200
     assert reader.client.delete(location).status_code == 403
     assert writer.client.delete(location).status_code == 204
-    assert reader.staged() == []
+    reader.processes.wait(lambda: reader.staged() == [])
 
 
 def test_deleted_is_gone_for_real(uploads: Uploads) -> None:
@@ -132,7 +132,7 @@ def test_abandoned_uploads_are_removed_once_they_are_old(uploads: Uploads) -> No
     assert remove_abandoned(database=database, storage=storage, older_than=day, now=now) == 0
     assert uploads.staged() == ["staging/abandoned"]
     assert remove_abandoned(database=database, storage=storage, older_than=day, now=now + 2 * day) == 1
-    assert uploads.staged() == []
+    uploads.processes.wait(lambda: uploads.staged() == [])
 
 
 def test_too_many_jobs_refuse_an_upload_and_keep_nothing(service: Any, make_uploads: Callable[..., Uploads]) -> None:

@@ -40,7 +40,7 @@ def refused(uploads: Uploads, answer: httpx.Response, status: int, says: str) ->
     assert re.search(says, problem["detail"], re.IGNORECASE), problem["detail"]
     assert SECRET not in answer.text
     assert uploads.client.get("/v1/datasets").json()["items"] == []
-    assert uploads.staged() == []
+    uploads.processes.wait(lambda: uploads.staged() == [])
     return problem
 
 
@@ -148,7 +148,7 @@ def test_too_large_as_declared_is_refused_before_it_is_sent(uploads: Uploads) ->
             answer += received.decode()
     assert answer.startswith("HTTP/1.1 413")
     assert str(MAX_BYTES) in answer
-    assert uploads.staged() == []
+    uploads.processes.wait(lambda: uploads.staged() == [])
 
 
 def test_too_large_without_a_declared_length(uploads: Uploads) -> None:

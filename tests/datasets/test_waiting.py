@@ -96,7 +96,7 @@ def test_the_same_key_and_body_replay_the_first_answer(uploads: Uploads) -> None
     assert again.headers["location"] == first.headers["location"]
     assert again.json() == first.json()
     assert len(uploads.client.get("/v1/datasets").json()["items"]) == 1
-    assert uploads.staged() == []
+    uploads.processes.wait(lambda: uploads.staged() == [])
 
 
 @pytest.mark.parametrize("change", ["body", "query"])
@@ -108,7 +108,7 @@ def test_the_same_key_with_something_else_is_refused(uploads: Uploads, change: s
     )
     assert other.status_code == 422
     assert other.json()["type"] == "/problems/idempotency-mismatch"
-    assert uploads.staged() == []
+    uploads.processes.wait(lambda: uploads.staged() == [])
 
 
 def test_keys_of_two_owners_do_not_meet(uploads: Uploads, make_uploads: Callable[..., Uploads]) -> None:
