@@ -23,8 +23,9 @@ from workers.algorithms.core.moments import moments
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic, undefined_because
 
-_WORK = 60_000_000  # boxes visited per range: about 0.1 s
-_ALL_WORK = 5_000_000_000
+_WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
+_ALL_WORK = 12_000_000_000
+_PASS = 60_000
 _LEAST_EFFORT = 16
 
 
@@ -113,7 +114,7 @@ def affordable(statistics: Sequence[Statistic], boxes: int) -> int:
     """
     sharing = sum(statistic.kind in ("covariance", "correlation", "regression") for statistic in statistics)
     work = min(_WORK, _ALL_WORK // max(sharing, 1))
-    return min(max(work // boxes, _LEAST_EFFORT), EFFORT)
+    return min(max(work // (boxes + _PASS), _LEAST_EFFORT), EFFORT)
 
 
 def estimates(statistic: Statistic, boxes: Boxes, found: tuple[Range, ...]) -> tuple[Estimate, ...]:

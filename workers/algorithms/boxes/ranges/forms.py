@@ -21,7 +21,7 @@ from numba import njit
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, up
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.core.types import FloatArray, IndexArray
 
 _EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound holds for each
 _STEEP = 1e300  # slope to place where a form is linear along an edge: an end
@@ -36,6 +36,10 @@ class Form:
     s: float
     a: float
     b: float
+
+    def at(self, x: float, y: float) -> float:
+        """Value of g."""
+        return self.s * x * y + self.a * x * x + self.b * y * y
 
     def slopes(self, x: float, y: float) -> tuple[float, float]:
         """Derivatives of g."""
@@ -114,6 +118,18 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
         mean_x, mean_y, max(xx - mean_x * mean_x, 0.0), max(yy - mean_y * mean_y, 0.0), xy - mean_x * mean_y
     )
     return Plane(form, phi, error / mass.lower, p, q, moments)
+
+
+def places(pair: Pair, plane: Plane, boxes: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Where a plane touches given boxes: x and y, (T,) each. O(T)."""
+    x, y, form, one = pair.x, pair.y, plane.form, np.ones(1)
+    found = []
+    for b in boxes:
+        own = slice(b, b + 1)
+        sides = (x.lower[own], x.upper[own], y.lower[own], y.upper[own], one)
+        found.append(_sum_of_largest(*sides, form.s, form.a, form.b, plane.p, plane.q)[1:3])
+    at = np.array(found)
+    return at[:, 0], at[:, 1]
 
 
 @njit(nogil=True, cache=True, fastmath=_EVERY_ORDER)

@@ -80,6 +80,11 @@ class OpenCells:
         return Peak(x, y, log_tau) if self._used else None
 
     @property
+    def closed(self) -> float:
+        """Height up to which cells are closed: the roundings of all planes."""
+        return self._noise
+
+    @property
     def bound(self) -> float:
         """Certain upper bound of the excess."""
         top = float(self._bounds[: self._used].max()) if self._used else self._noise

@@ -25,7 +25,7 @@ from workers.algorithms.boxes.ranges.search import bound, climb
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, down, up
 from workers.algorithms.core.types import FloatArray
 
-EFFORT = 300
+EFFORT = 1000
 _CLIMBING = 8  # planes of the effort that the two ascents take, about
 _NEAR = 5e-4  # of the reached range: what each end may stay outside it
 _POINT = 1e-9  # widths of the means, scaled, below which boxes are all but points
@@ -126,7 +126,7 @@ def _ends(pair: Pair, kind: Kind, ranges: tuple[Interval, Interval], effort: int
     tolerance = _NEAR * (found[0].value + found[1].value)
     planes = max((effort - _CLIMBING) // 2, 1)
     above, below = (bound(pair, o, f, tolerance, planes) for o, f in zip(objectives, found, strict=True))
-    return Interval(-below[0], above[0]), Interval(-below[1].value, above[1].value)
+    return Interval(-below.certain, above.certain), Interval(-below.reached, above.reached)
 
 
 def _centres(pair: Pair) -> Moments:

@@ -16,16 +16,24 @@ The excess falls off steeply around the optimum's means when boxes are narrow, s
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from workers.algorithms.boxes.ranges.aiming import facet
 from workers.algorithms.boxes.ranges.forms import Form, Moments, Pair, Plane, plane
 from workers.algorithms.boxes.ranges.means import OpenCells, Peak
 from workers.algorithms.boxes.ranges.objectives import Objective
+from workers.algorithms.boxes.ranges.splits import decisive, divided
+from workers.algorithms.core.types import FloatArray
 
 _CLIMB = 8
 _SETTLED = 1e-3  # of the gain so far
 _PUSH = 2.5  # slopes, in deviations of g's derivative, that push a mean through its range: a guess that aims
 _SHARE = 0.4  # of the planes left, for an attempt to prove an r; at least _FEW
+_SAME = 1e-3  # squared distance, in units of the ranges, of places taken as one
 _FEW = 12
-_WIDER = 8.0  # tolerance of the next attempt, in units of the last
+_PROMISING = 4
+_STEPS = (1.0, 0.4, 2.5, 0.16, 6.0, 0.06, 15.0)  # of Newton's step, one after the other from the same plane
+_WIDER = 4.0  # tolerance of the next attempt, in units of the last
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,30 @@ class Reached:
         """Whichever data reach more."""
         value = objective.value(at)
         return Reached(value, at) if value > self.value else self
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Upper end of f's range: certain, and reached."""
+
+    certain: float
+    reached: float
+
+
+@dataclass(frozen=True)
+class _Aimed:
+    """A plane, the tau of its tangent, and the places that were aimed at from it."""
+
+    plane: Plane
+    log_tau: float
+    targets: list[Peak]
+
+    def tries(self, peak: Peak, pair: Pair, objective: Objective) -> int:
+        """How often this place, or one close by, was aimed at before; counts this time."""
+        units = _units(pair, objective)
+        close = sum(_apart((t.x, t.y, t.log_tau), peak, units) < _SAME for t in self.targets)
+        self.targets.append(peak)
+        return close
 
 
 def climb(pair: Pair, objective: Objective, start: Moments) -> Reached:
@@ -64,8 +96,8 @@ def climb(pair: Pair, objective: Objective, start: Moments) -> Reached:
     return best
 
 
-def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, most: int) -> tuple[float, Reached]:
-    """Certain upper bound of f over all data consistent with the boxes.
+def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, most: int) -> Ends:
+    """Certain upper bound of f over all data consistent with the boxes, and what was reached while looking for it.
 
     Parameters
     ----------
@@ -73,48 +105,75 @@ def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, mo
     found : what was reached.
     tolerance : how far above that the bound may stay, in f's unit.
     most : planes to spend, at least 1. O(B) each.
-
-    Returns
-    -------
-    float, Reached
-        The bound; and the best data met.
     """
-    least, best, left = math.inf, found, most
+    least, left = math.inf, most
+    planes: list[_Aimed] = []
     if most < 2 * _FEW:
         tolerance *= _WIDER * _WIDER
     while left > 0:
         r = objective.reference(found.value + tolerance)
         if r >= least:
             break
-        planes = left if left < 2 * _FEW else max(int(_SHARE * left), _FEW)
-        excess, best = _excess(pair, objective, r, best, planes)
+        allowed = left if left < 2 * _FEW else max(int(_SHARE * left), _FEW)
+        excess, newest = _excess(pair, objective, r, found.at, allowed)
         least = min(least, objective.bound(r, excess))
-        left, tolerance = left - planes, tolerance * _WIDER
-    return least, best
+        planes += newest
+        left, tolerance = left - len(newest), tolerance * _WIDER
+    return Ends(least, max(found.value, _divided(pair, objective, planes)))
 
 
-def _excess(pair: Pair, objective: Objective, r: float, best: Reached, most: int) -> tuple[float, Reached]:
-    """Certain bound of the excess over r, and the best data met."""
-    columns = (pair.x.scaled_mean, pair.y.scaled_mean)
+def _divided(pair: Pair, objective: Objective, planes: list[_Aimed]) -> float:
+    """What the most promising planes' data reach with a few boxes divided."""
+    best = sorted(planes, key=lambda each: objective.value(each.plane.touched))[-_PROMISING:]
+    boxes = decisive(pair)
+    return max(divided(pair, objective, each.plane, boxes) for each in [*best, *planes[-_PROMISING:]])
+
+
+def _excess(pair: Pair, objective: Objective, r: float, at: Moments, most: int) -> tuple[float, list[_Aimed]]:
+    """Certain bound of the excess over r, and the planes that prove it."""
     bend = objective.bend(r)
-    cells = OpenCells(*columns, objective.tau, bend=bend, offset=objective.offset(r), most=most)
-    tau = objective.ratio(best.at)
+    cells = OpenCells(
+        pair.x.scaled_mean, pair.y.scaled_mean, objective.tau, bend=bend, offset=objective.offset(r), most=most
+    )
+    tau = objective.ratio(at)
     form = objective.form(r, tau)
-    push = _push(pair, form, best.at)
-    p, q = form.slopes(best.at.x, best.at.y)
-    planes: list[tuple[Plane, float]] = []
+    push = _push(pair, form, at)
+    p, q = form.slopes(at.x, at.y)
+    planes: list[_Aimed] = []
     while True:
         form = objective.form(r, tau)
         new = plane(pair, form, _within(p, 2.0 + 4.0 * abs(form.a)), _within(q, 2.0 + 4.0 * abs(form.b)))
-        planes.append((new, math.log(tau)))
-        cells.add(*planes[-1])
-        best = best.better(objective, new.touched)
+        planes.append(_Aimed(new, math.log(tau), []))
+        cells.add(new, planes[-1].log_tau)
         peak = cells.refine()
         if peak is None or len(planes) == most:
-            return cells.bound, best
+            return cells.bound, planes
         near = _nearest(pair, planes, peak, objective)
-        p, q = near.p + push[0] * (near.touched.x - peak.x), near.q + push[1] * (near.touched.y - peak.y)
-        tau = objective.tau.clip(math.exp(peak.log_tau)) if bend > 0.0 else objective.ratio(near.touched)
+        at = near.plane.touched
+        tau = objective.tau.clip(math.exp(peak.log_tau)) if bend > 0.0 else objective.ratio(at)
+        form = objective.form(r, tau)
+        tries = near.tries(peak, pair, objective)
+        top = facet(_surface(planes, form), peak.x, peak.y, _sides(pair)) if tries else None
+        if top is not None:
+            if top.height - form.at(peak.x, peak.y) - objective.offset(r) > cells.closed:
+                return cells.bound, planes  # divided data exceed r here: no plane can prove otherwise
+            p, q = top.p, top.q
+        else:
+            times = _STEPS[tries % len(_STEPS)]
+            p = near.plane.p + times * push[0] * (at.x - peak.x)
+            q = near.plane.q + times * push[1] * (at.y - peak.y)
+
+
+def _surface(planes: list[_Aimed], form: Form) -> FloatArray:
+    """Means and E[g] of the data that touch the planes, (M, 3)."""
+    touched = np.array([(t.x, t.y, t.xx, t.yy, t.xy) for t in (each.plane.touched for each in planes)])
+    x, y, xx, yy, xy = touched.T
+    height = form.s * (xy + x * y) + form.a * (xx + x * x) + form.b * (yy + y * y)
+    return np.column_stack([x, y, height])
+
+
+def _sides(pair: Pair) -> tuple[float, float]:
+    return max(pair.x.scaled_mean.width, 1e-300), max(pair.y.scaled_mean.width, 1e-300)
 
 
 def _within(slope: float, limit: float) -> float:
@@ -132,15 +191,19 @@ def _push(pair: Pair, form: Form, at: Moments) -> tuple[float, float]:
     )
 
 
-def _nearest(pair: Pair, planes: list[tuple[Plane, float]], peak: Peak, objective: Objective) -> Plane:
-    """The plane that touches nearest to where one is wanted, each range taken as 1."""
-    x, y = (max(column.scaled_mean.width, 1e-300) for column in (pair.x, pair.y))
-    logs = max(math.log(objective.tau.upper) - math.log(objective.tau.lower), 1e-300)
-    if peak.log_tau == 0.0 and objective.bend(1.0) == 0.0:
-        logs = math.inf
+def _nearest(pair: Pair, planes: list[_Aimed], peak: Peak, objective: Objective) -> _Aimed:
+    """The plane that touches nearest to where one is wanted."""
+    units = _units(pair, objective)
+    return min(planes, key=lambda a: _apart((a.plane.touched.x, a.plane.touched.y, a.log_tau), peak, units))
 
-    def distance(each: tuple[Plane, float]) -> float:
-        at = each[0].touched
-        return ((at.x - peak.x) / x) ** 2 + ((at.y - peak.y) / y) ** 2 + ((each[1] - peak.log_tau) / logs) ** 2
 
-    return min(planes, key=distance)[0]
+def _units(pair: Pair, objective: Objective) -> tuple[float, float, float]:
+    """The ranges of both means and, where planes depend on it, of log tau: the units of distance."""
+    logs = math.log(objective.tau.upper) - math.log(objective.tau.lower)
+    return (*_sides(pair), max(logs, 1e-300) if objective.bend(1.0) > 0.0 else math.inf)
+
+
+def _apart(place: tuple[float, float, float], peak: Peak, units: tuple[float, float, float]) -> float:
+    """Squared distance of a place from a peak."""
+    gaps = (place[0] - peak.x, place[1] - peak.y, place[2] - peak.log_tau)
+    return sum((gap / unit) ** 2 for gap, unit in zip(gaps, units, strict=True))
