@@ -233,6 +233,7 @@ def test_a_statistic_that_the_data_leave_undefined_fails_by_name(client: httpx.C
     assert job["state"] == "failed"
     assert job["error"]["errors"][0]["pointer"] == "/statistics/0"
     assert "'größe', 'fest'" in job["error"]["detail"]
+    assert "column 'fest' is constant" in job["error"]["detail"]
     assert client.get(f"/v1/jobs/{job['id']}/result").status_code == httpx.codes.CONFLICT
 
 

@@ -192,7 +192,7 @@ def _infeasible(error: InfeasibleKError, what: str) -> InfeasibleError:
 
 def _undefined(error: UndefinedStatisticError, spec: BoxesSpec) -> InfeasibleError:
     names = ", ".join(repr(spec.columns[i]) for i in error.columns)
-    detail = f"the {error.kind} of {names} is undefined: {error.reason}"
+    detail = f"the {error.kind} of {names} is undefined: {error.told(lambda i: repr(spec.columns[i]))}"
     return InfeasibleError(detail, errors=[FieldError(f"/statistics/{error.index}", detail)])
 
 

@@ -91,9 +91,9 @@ def influences(statistics: Sequence[Statistic], moments: Moments) -> Influences:
     check_statistics(statistics, len(moments.mean))
     parts: list[tuple[int, tuple[int, ...], Component, float]] = []
     for index, statistic in enumerate(statistics):
-        reason = undefined_because(statistic, moments)
-        if reason:
-            raise UndefinedStatisticError(index, statistic.kind, statistic.of, reason)
+        fault = undefined_because(statistic, moments)
+        if fault is not None:
+            raise UndefinedStatisticError(index, statistic.kind, statistic.of, fault.reason, fault.columns)
         for component in components(statistic, moments):
             omega = 1.0 / component.scale if statistic.weight is None else statistic.weight
             parts.append((index, statistic.of, component, omega))

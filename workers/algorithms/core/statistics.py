@@ -93,20 +93,28 @@ def _fault(statistic: Statistic, columns: int) -> str | None:
     return None
 
 
-def undefined_because(statistic: Statistic, moments: Moments) -> str | None:
-    """Why the statistic has no value or no default scale at these moments; None if it has."""
+@dataclass(frozen=True)
+class Fault:
+    """What leaves a statistic undefined: columns of x, and what they are."""
+
+    columns: tuple[int, ...]
+    reason: str
+
+
+def undefined_because(statistic: Statistic, moments: Moments) -> Fault | None:
+    """What leaves the statistic without a value or a default scale at these moments; None if nothing does."""
     zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > 0.0]
-    constant = f"column {zero[0]} is constant (standard deviation 0)" if zero else None
-    if statistic.kind in ("standard_deviation", "correlation"):
-        return constant
+    constant = "constant (standard deviation 0)"
+    if zero and statistic.kind in ("standard_deviation", "correlation"):
+        return Fault((zero[0],), constant)
     if statistic.kind == "regression":
-        predictors_constant = [i for i in zero if i != statistic.of[0]]
-        if predictors_constant:
-            return f"predictor {predictors_constant[0]} is constant (standard deviation 0)"
+        predictors = [i for i in zero if i != statistic.of[0]]
+        if predictors:
+            return Fault((predictors[0],), constant)
         if _collinear(statistic, moments):
-            return f"the predictors {list(statistic.of[1:])} are collinear"
-    if statistic.weight is None and constant:
-        return f"{constant}, so it has no natural scale; give it a weight"
+            return Fault(statistic.of[1:], "collinear")
+    if zero and statistic.weight is None:
+        return Fault((zero[0],), f"{constant}, so it has no natural scale; give it a weight")
     return None
 
 
