@@ -72,6 +72,7 @@ class Settings(BaseSettings):
     inline_artifact_bytes: int = Field(default=32_000_000, ge=0, description="Larger results lie in storage.")
 
     # The process
+    warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_json: bool = Field(default=True, description="One JSON object per log line; false for reading by eye.")
     database_pool_size: int = Field(default=10, gt=0, description="Connections one process keeps open to Postgres.")

@@ -20,6 +20,7 @@ from app.settings import get_settings
 from workers.runners.presence import Presence
 from workers.runners.registry import preload
 from workers.runners.resources import STOP_SIGNAL, open_resources
+from workers.runners.warming import warm_in_background
 from workers.tasks import run_job  # noqa: F401 - registers the task
 
 settings = get_settings()
@@ -72,6 +73,8 @@ def _begin_child(**_: Any) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (settings.worker_memory_bytes, settings.worker_memory_bytes))
     open_resources(settings, threads=max(1, usable_cores() // _concurrency))
     preload()
+    if settings.warm_kernels:
+        warm_in_background(frozenset(app.amqp.queues.consume_from))
 
 
 @signals.worker_shutting_down.connect

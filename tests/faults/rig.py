@@ -45,6 +45,7 @@ QUICK = {
     "housekeeping_seconds": 0.2,
     "max_unfinished_jobs": 1_000,
     "requests_per_minute": 1_000_000,
+    "warm_kernels": False,  # the probe has kernels of its own
 }
 
 

@@ -1,7 +1,8 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from workers.algorithms.core.errors import (
     OutsideDomainError,
     UndefinedStatisticError,
 )
-from workers.algorithms.core.statistics import Statistic
+from workers.algorithms.core.statistics import Statistic, all_moments
 from workers.runners import boxes_report
 from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.boxes_demands import demands
@@ -50,6 +51,19 @@ class Anonymizing:
 
 class BoxesRunner:
     """Reads the columns, advances the algorithm, writes the release."""
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Run a few made-up records through every partition, both kinds of bounds and all kinds of statistics."""
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=(64, 3))
+        pair = (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1, 2)), Statistic("regression", (0, 1)))
+        for asked in ((Statistic("mean", (0,)),), (*all_moments(3), *pair)):
+            for method in _PARTITIONS.values():
+                bounds: Literal["cells", "tight"] = "tight" if method == "fast" else "cells"
+                request = Request(k=3, statistics=asked, partition=method, bounds=bounds)
+                state = anonymization.init(values, request)
+                while not anonymization.done(state):
+                    state = anonymization.step(state, rng=rng)
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing:  # noqa: ARG002  (the protocol's)
         """Read the columns and leave out what the specification says.

@@ -1,11 +1,12 @@
 """Reading an upload: from the staged bytes to the typed Parquet copy that every other runner works on."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from app.contracts.datasets import Profile, ReadOptions
+from app.contracts.datasets import FileFormat, Profile, ReadOptions
 from app.contracts.jobs import Progress
 from app.db.repositories import datasets
 from app.db.session import Connection
@@ -29,6 +30,25 @@ class Reading:
 
 class IngestRunner:
     """Reads an upload in one long step that ticks."""
+
+    def warm(self, scratch: Path) -> None:
+        """Read a small file of each text format, for their compiled readers."""
+        files = {
+            FileFormat.CSV: b'a,b,c,d\n1,2.5,"x ""y""",2020-01-01\n2,,true,\n',
+            FileFormat.NDJSON: b'{"a": 1, "b": 2.5, "c": "x"}\n{"a": null, "b": -1e3, "c": true}\n',
+        }
+        for kind, body in files.items():
+            source = scratch / str(kind)
+            source.write_bytes(body)
+            read_upload(
+                source,
+                ReadOptions(format=kind),
+                scratch / "read.parquet",
+                max_columns=10,
+                max_field_bytes=1000,
+                max_bytes=1000,
+                tick=lambda _: None,
+            )
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Reading:  # noqa: ARG002 - nothing here is random
         """What is to be read."""
