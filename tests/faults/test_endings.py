@@ -4,13 +4,13 @@ import json
 import resource
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from app.embedded.broker import BrokerServer
 from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
 from tests.probe.runner import SECRET
 from tests.servers import Databases
+from workers.runners.randomness import new_generator
 
 SETTINGS = {"inline_artifact_bytes": 2_000, "worker_memory_bytes": 4 << 30}
 
@@ -34,7 +34,7 @@ def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
     assert rig.outcomes(job_id) == ["succeeded"]
 
     result = rig.row("SELECT * FROM job_result WHERE job_id = %s", job_id)
-    expected = np.random.default_rng(np.random.SeedSequence(5)).random(3).tolist()
+    expected = new_generator(5).random(3).tolist()
     assert json.loads(result["body"]) == {"steps": 3, "drawn": expected, "padding": ""}
 
     release = rig.row("SELECT * FROM release WHERE job_id = %s", job_id)

@@ -5,10 +5,10 @@ import os
 import signal
 from itertools import pairwise
 
-import numpy as np
 import psutil
 
 from tests.faults.rig import Rig, steps, wait_until
+from workers.runners.randomness import new_generator
 
 SEED = 11
 
@@ -18,7 +18,7 @@ def drawn(rig: Rig, job_id: str) -> list[float]:
 
 
 def uninterrupted(count: int) -> list[float]:
-    return np.random.default_rng(np.random.SeedSequence(SEED)).random(count).tolist()
+    return new_generator(SEED).random(count).tolist()
 
 
 def test_a_worker_killed_in_the_middle_of_a_job_costs_an_attempt_and_no_checkpointed_step(rig: Rig) -> None:

@@ -6,19 +6,18 @@ is in Postgres, and they are deleted when the job ends.
 
 import time
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import structlog
-from numpy.typing import NDArray
 
 from app.db.repositories import checkpoints
 from workers.runners.base import Arrays, Checkpointing, JobContext
+from workers.runners.randomness import pack_generator, unpack_generator
 
 S = TypeVar("S")
 
 _STATE = "state."
-_WORD = (1 << 64) - 1
 
 log = structlog.get_logger(__name__)
 
@@ -97,32 +96,3 @@ class Checkpoints:
         for stored in list(self._job.storage.list(f"jobs/{self._job.id}/")):
             if "/checkpoint-" in stored.key:
                 self._job.storage.delete(stored.key)
-
-
-def pack_generator(rng: np.random.Generator) -> Arrays:
-    """The state of a PCG64 generator and of its seed sequence, from which children are spawned."""
-    state: Any = rng.bit_generator.state
-    sequence: Any = rng.bit_generator.seed_seq
-    numbers = [state["state"]["state"], state["state"]["inc"], sequence.entropy]
-    return {
-        "rng": np.array([half for number in numbers for half in (number >> 64, number & _WORD)], dtype=np.uint64),
-        "rng_rest": np.array([state["has_uint32"], state["uinteger"], sequence.n_children_spawned], dtype=np.uint64),
-    }
-
-
-def unpack_generator(arrays: Arrays) -> np.random.Generator:
-    """The generator again: it goes on with the very numbers that would have followed."""
-    state, increment, entropy = (_joined(pair) for pair in arrays["rng"].reshape(3, 2))
-    has_uint32, uinteger, spawned = (int(number) for number in arrays["rng_rest"])
-    bits = np.random.PCG64(np.random.SeedSequence(entropy, n_children_spawned=spawned))
-    bits.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": state, "inc": increment},
-        "has_uint32": has_uint32,
-        "uinteger": uinteger,
-    }
-    return np.random.Generator(bits)
-
-
-def _joined(pair: NDArray[np.uint64]) -> int:
-    return int(pair[0]) << 64 | int(pair[1])

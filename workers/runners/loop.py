@@ -44,6 +44,7 @@ from workers.runners.checkpoints import Checkpoints
 from workers.runners.context import job_context
 from workers.runners.finishing import Stored, store, succeed
 from workers.runners.heartbeat import Heartbeat, Verdict, time_limit_error
+from workers.runners.randomness import new_generator
 from workers.runners.registry import runner_for
 from workers.runners.resources import WorkerResources
 from workers.runners.scratch import scratch_folder
@@ -162,7 +163,7 @@ class Attempt:
             if taken is not None:
                 log.info("job.resumed", steps=taken.steps)
                 return runner.unpack(job, taken.arrays), taken.rng, taken.steps
-        rng = np.random.default_rng(np.random.SeedSequence(self._claimed.seed))
+        rng = new_generator(self._claimed.seed)
         return runner.init(job, rng=rng), rng, 0
 
     def _tick(self, progress: Progress) -> None:
