@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, Partition, RareRecords, Statistic, StatisticKind
+from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, Partition, Statistic, StatisticKind
 from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
 from app.errors import FieldError
 
@@ -47,11 +47,6 @@ def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
 
 
 def _not_built(spec: BoxesSpec) -> Iterator[FieldError]:
-    asked = {
-        "rare_records": spec.rare_records is not RareRecords.KEEP,
-    }
-    for field in (name for name, is_asked in asked.items() if is_asked):
-        yield FieldError(f"/{field}", f"`{field}` = {getattr(spec, field)} is not built yet")
     if spec.partition is not Partition.OPTIMAL:
         demanded = {"l": spec.l is not None, "count_keep": spec.count_keep}
         for field in (name for name, is_asked in demanded.items() if is_asked):

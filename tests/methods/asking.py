@@ -1,8 +1,10 @@
 """Requests that tests of methods share."""
 
+import io
 from typing import Any
 
 import httpx
+import polars as pl
 
 SECONDS = 120.0
 
@@ -36,3 +38,10 @@ def succeed(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
     job = run(client, spec)
     assert job["state"] == "succeeded", job["error"]
     return job | {"result": client.get(f"/v1/jobs/{job['id']}/result").json()}
+
+
+def released(client: httpx.Client, job: dict[str, Any]) -> pl.DataFrame:
+    """The rows that a job published."""
+    answer = client.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"})
+    assert answer.status_code == httpx.codes.OK
+    return pl.read_parquet(io.BytesIO(answer.content))

@@ -1,15 +1,23 @@
 """One whole service for all tests of methods, as a person starts it."""
 
+import gzip
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import polars as pl
 import pytest
 
+from tests.methods.asking import upload
 from tests.servers import short_folder
 from tests.service import serving
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +37,13 @@ def real_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder of real microdata (../shared/data) is not on this machine")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def adult(client: httpx.Client, real_data: Path) -> tuple[str, pl.DataFrame]:
+    """Adult, uploaded, and as polars reads it."""
+    raw = gzip.decompress((real_data / "adult" / "adult.data.gz").read_bytes())
+    dataset = upload(client, raw, header="false", column=ADULT, missing="?")
+    assert dataset["rows"] == 32_561
+    text = raw.decode().replace(", ", ",").strip()
+    return dataset["id"], pl.read_csv(io.StringIO(text), has_header=False, new_columns=ADULT, null_values="?")

@@ -1,8 +1,6 @@
 """`boxes` over HTTP, on real data: what a release promises, checked by other means than ours."""
 
-import gzip
 import io
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,30 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import run, succeed, upload
+from tests.methods.asking import released, run, succeed, upload
 
-ADULT = [
-    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
-    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
-]  # fmt: skip
 NUMBERS = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 RESTRICTED = {"true_value", "shift", "delta_at_records"}
-
-
-@pytest.fixture(scope="session")
-def adult(client: httpx.Client, real_data: Path) -> tuple[str, pl.DataFrame]:
-    """Adult, uploaded, and as polars reads it."""
-    raw = gzip.decompress((real_data / "adult" / "adult.data.gz").read_bytes())
-    dataset = upload(client, raw, header="false", column=ADULT, missing="?")
-    assert dataset["rows"] == 32_561
-    text = raw.decode().replace(", ", ",").strip()
-    return dataset["id"], pl.read_csv(io.StringIO(text), has_header=False, new_columns=ADULT, null_values="?")
-
-
-def released(client: httpx.Client, job: dict[str, Any]) -> pl.DataFrame:
-    answer = client.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"})
-    assert answer.status_code == httpx.codes.OK
-    return pl.read_parquet(io.BytesIO(answer.content))
 
 
 def true_value(frame: pl.DataFrame, statistic: dict[str, Any]) -> float:
@@ -183,7 +161,7 @@ def small(client: httpx.Client) -> str:
         ({"statistics": [{"kind": "mean", "of": ["Wert"]}]}, "/statistics/0/of/0", "not one of"),
         ({"statistics": [{"kind": "covariance", "of": ["größe"]}]}, "/statistics/0", "2"),
         ({"statistics": [{"kind": "median", "of": ["größe"]}]}, "/statistics/0/kind", ""),
-        ({"rare_records": "weigh"}, "/rare_records", "not built"),
+        ({"rare_records": "hide"}, "/rare_records", "weigh"),
         ({"l": 2, "sensitive": ["text"]}, "/l", "`optimal` only"),
         ({"count_keep": True}, "/count_keep", "`optimal` only"),
         ({"colour": "red"}, "/colour", ""),

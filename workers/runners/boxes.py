@@ -11,9 +11,9 @@ from app.contracts.boxes import BoxesSpec, Missing, Partition
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method
+from workers.algorithms.boxes.state import Outcome as Boxed
 from workers.algorithms.boxes.state import Request, State
 from workers.algorithms.core.errors import (
     InfeasibleDiversityError,
@@ -102,16 +102,18 @@ class BoxesRunner:
         """Write the release, rows in random order, and the result."""
         job.tick(_COMPUTED, "release")
         spec, outcome = state.spec, anonymization.result(state.algorithm)
-        order = rng.permutation(len(state.kept_rows))
-        kept = take_rows(job.dataset_path(), spec.keep, state.kept_rows[order])
+        rows = state.kept_rows if outcome.chosen.rows is None else state.kept_rows[outcome.chosen.rows]
+        order = rng.permutation(len(rows))
+        kept = take_rows(job.dataset_path(), spec.keep, rows[order])
         of_row = outcome.boxes.box[order]
-        columns = _release_columns(spec, outcome.boxes, of_row) | {name: kept[name] for name in spec.keep}
+        columns = _release_columns(spec, outcome, of_row) | {name: kept[name] for name in spec.keep}
         job.tick(_COMPUTED + 0.05, "release")
         files = write_release(columns, job.scratch)
         result = boxes_report.result(
             spec,
             outcome,
             records=state.records,
+            complete=len(state.kept_rows),
             kept=len(order),
             k_with_keep=smallest_class(kept, of_row) if spec.keep else int(outcome.boxes.counts.min()),
         )
@@ -124,7 +126,7 @@ class BoxesRunner:
                 files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
                 flags=boxes_report.flags(spec, outcome.boxes),
                 statistics=boxes_report.public_statistics(result),
-                parameters=boxes_report.public_parameters(spec),
+                parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
             ),
         )
 
@@ -196,6 +198,7 @@ def _request(spec: BoxesSpec, held: Demands) -> Request:
         domains=tuple(spec.domains.get(name) for name in spec.columns),
         confidence=spec.confidence,
         demands=held,
+        rare_records=spec.rare_records.value,
     )
 
 
@@ -210,10 +213,13 @@ def _undefined(error: UndefinedStatisticError, spec: BoxesSpec) -> InfeasibleErr
     return InfeasibleError(detail, errors=[FieldError(f"/statistics/{error.index}", detail)])
 
 
-def _release_columns(spec: BoxesSpec, boxes: Boxes, of_row: NDArray[np.signedinteger]) -> dict[str, Any]:
-    """One row a record: its box and the box's bounds."""
+def _release_columns(spec: BoxesSpec, outcome: Boxed, of_row: NDArray[np.signedinteger]) -> dict[str, Any]:
+    """One row a record: its box, the box's bounds, and what each of its records weighs."""
+    boxes, weights = outcome.boxes, outcome.chosen.weights
     columns: dict[str, Any] = {"box": of_row.astype(np.int64) + 1}
     for index, name in enumerate(spec.columns):
         columns[f"{name}_lo"] = np.take(boxes.lower[:, index], of_row)
         columns[f"{name}_hi"] = np.take(boxes.upper[:, index], of_row)
+    if weights is not None:
+        columns["weight"] = np.take(weights, of_row)
     return columns

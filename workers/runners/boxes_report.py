@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.contracts.boxes import Bounds, BoxesResult, BoxesSpec, RestrictedStatistic, StatisticResult
+from app.contracts.boxes import Bounds, BoxesResult, BoxesSpec, RareRecords, RestrictedStatistic, StatisticResult
 from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import Certificate
+from workers.algorithms.boxes.rarity import Criterion
 from workers.algorithms.boxes.state import Outcome
 from workers.algorithms.core.rounding import Interval
 from workers.runners.base import DatasetRef
@@ -14,13 +15,23 @@ from workers.runners.base import DatasetRef
 PUBLIC = tuple(StatisticResult.model_fields)
 
 
-def result(spec: BoxesSpec, outcome: Outcome, *, records: int, kept: int, k_with_keep: int) -> dict[str, Any]:
-    """The job's whole result, restricted fields included."""
+def result(
+    spec: BoxesSpec, outcome: Outcome, *, records: int, complete: int, kept: int, k_with_keep: int
+) -> dict[str, Any]:
+    """The job's whole result, restricted fields included.
+
+    Parameters
+    ----------
+    spec : what was asked.
+    outcome : what was made.
+    records, complete, kept : of the dataset; those that took part; those that are published.
+    k_with_keep : least number of rows that agree in box and kept columns.
+    """
     made = BoxesResult(
         records=records,
         kept=kept,
-        dismissed=0,
-        dropped=records - kept,
+        dismissed=complete - kept,
+        dropped=records - complete,
         boxes=len(outcome.boxes.counts),
         smallest_box=int(outcome.boxes.counts.min()),
         largest_box=int(outcome.boxes.counts.max()),
@@ -30,7 +41,7 @@ def result(spec: BoxesSpec, outcome: Outcome, *, records: int, kept: int, k_with
         statistical_uncertainty=outcome.statistical_uncertainty,
         statistics=tuple(_statistic(spec, index, one) for index, one in enumerate(outcome.certificates)),
     )
-    return made.model_dump(mode="json", by_alias=True)
+    return made.model_copy(update={"lambda_": outcome.chosen.optimum}).model_dump(mode="json", by_alias=True)
 
 
 def _statistic(spec: BoxesSpec, index: int, certificate: Certificate) -> RestrictedStatistic:
@@ -67,10 +78,18 @@ def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{name: one[name] for name in PUBLIC} for one in whole["statistics"]]
 
 
-def public_parameters(spec: BoxesSpec) -> dict[str, Any]:
-    """What a release may say of how it was made."""
+def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str, Any]:
+    """What a release may say of how it was made; weights can be computed again from it and the boxes alone."""
     fields = {"method", "columns", "k", "statistics", "domains", "bounds", "rare_records", "confidence", "partition"}
-    return spec.model_dump(mode="json", include=fields | {"l", "epsilon", "sensitive", "keep", "count_keep"})
+    found = spec.model_dump(mode="json", include=fields | {"l", "epsilon", "sensitive", "keep", "count_keep"})
+    if criterion is not None and spec.rare_records is RareRecords.WEIGH:
+        found["weighed_by"] = {
+            "mean": criterion.mean.tolist(),
+            "deviation": criterion.deviation.tolist(),
+            "correlation": criterion.correlation.tolist(),
+            "uncertainty_of_one_record": criterion.statistical,
+        }
+    return found
 
 
 def flags(spec: BoxesSpec, boxes: Boxes) -> list[str]:
@@ -78,6 +97,8 @@ def flags(spec: BoxesSpec, boxes: Boxes) -> list[str]:
     raised = {
         "tight-bounds": spec.bounds is Bounds.TIGHT,
         "outer-bounds-from-data": spec.bounds is Bounds.CELLS and bool(boxes.outer_from_data.any()),
+        "rare-records-dismissed": spec.rare_records is RareRecords.DISMISS,
+        "weighed": spec.rare_records is RareRecords.WEIGH,
         "kept-columns-not-counted": bool(spec.keep) and not spec.count_keep,
         "reproducible": spec.seed is not None,
     }
@@ -88,4 +109,10 @@ def release_schema(spec: BoxesSpec, dataset: DatasetRef | None) -> list[dict[str
     """Names and types of the release's columns."""
     types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
     ends = [{"name": f"{name}_{end}", "type": "number"} for name in spec.columns for end in ("lo", "hi")]
-    return [{"name": "box", "type": "integer"}, *ends, *({"name": name, "type": types[name]} for name in spec.keep)]
+    weight = [{"name": "weight", "type": "number"}] if spec.rare_records is RareRecords.WEIGH else []
+    return [
+        {"name": "box", "type": "integer"},
+        *ends,
+        *weight,
+        *({"name": name, "type": types[name]} for name in spec.keep),
+    ]

@@ -21,6 +21,7 @@ from workers.algorithms.boxes.state import (
     Bounding,
     Certifying,
     Checked,
+    Choosing,
     Comparing,
     Cutting,
     Finished,
@@ -82,7 +83,7 @@ def step(state: State, *, rng: np.random.Generator) -> State:
     Raises
     ------
     UndefinedStatisticError
-        These records leave a statistic, or its default scale, undefined.
+        These records, or those that are kept, leave a statistic or its default scale undefined.
     """
     match state:
         case Checked():
@@ -95,6 +96,8 @@ def step(state: State, *, rng: np.random.Generator) -> State:
             return stages.bound(state, rng)
         case Anticipating():
             return stages.anticipate(state, rng)
+        case Choosing():
+            return stages.choose(state)
         case Comparing():
             return stages.compare(state)
         case Certifying():
@@ -121,6 +124,8 @@ def progress(state: State) -> tuple[Stage, float]:
             return "bounds", 0.55
         case Anticipating():
             return "uncertainty", 0.58
+        case Choosing():
+            return "uncertainty", 0.59
         case Comparing():
             return "uncertainty", 0.6 + 0.1 * state.row / len(state.x)
         case Certifying():

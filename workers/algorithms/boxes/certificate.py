@@ -22,6 +22,7 @@ from workers.algorithms.core.influence import influences
 from workers.algorithms.core.moments import moments
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic, undefined_because
+from workers.algorithms.core.types import FloatArray
 
 _WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
 _ALL_WORK = 12_000_000_000
@@ -59,16 +60,17 @@ class Certificate:
     statistic : as asked.
     published : one per component (regression: intercept first), from the boxes and counts alone.
     omega : weights used; restricted where they are default ones, being computed from the records.
-    true_value, shift : value over the kept records, and over all records less that; restricted.
+    true_value, shift : value over the kept (weighted) records, and over all records less that; restricted. None where
+        the kept records leave the statistic undefined, like the next.
     delta : linear uncertainty with derivatives at the true records; restricted.
     """
 
     statistic: Statistic
     published: tuple[Estimate, ...]
     omega: tuple[float, ...]
-    true_value: tuple[float, ...]
-    shift: tuple[float, ...]
-    delta: tuple[float, ...]
+    true_value: tuple[float | None, ...]
+    shift: tuple[float | None, ...]
+    delta: tuple[float | None, ...]
 
 
 def ranges(
@@ -117,19 +119,23 @@ def affordable(statistics: Sequence[Statistic], boxes: int) -> int:
     return min(max(work // (boxes + _PASS), _LEAST_EFFORT), EFFORT)
 
 
-def estimates(statistic: Statistic, boxes: Boxes, found: tuple[Range, ...]) -> tuple[Estimate, ...]:
-    """Published numbers of a statistic, from the boxes and counts alone.
+def estimates(
+    statistic: Statistic, boxes: Boxes, found: tuple[Range, ...], weights: FloatArray | None = None
+) -> tuple[Estimate, ...]:
+    """Published numbers of a statistic, from the boxes, counts and weights alone.
 
     Parameters
     ----------
     statistic : what is asked.
     boxes : bounds and counts.
     found : its guaranteed ranges.
+    weights : (B,), of each record of a box; None for equal ones.
     """
     of = list(statistic.of)
     part = Boxes(boxes.lower[:, of], boxes.upper[:, of], boxes.counts, boxes.box, boxes.outer_from_data[of])
     local = Statistic(statistic.kind, tuple(range(len(of))), 1.0)
-    centres = moments(part.centre, boxes.counts.astype(np.float64))
+    counts = boxes.counts.astype(np.float64)
+    centres = moments(part.centre, counts if weights is None else counts * weights)
     if undefined_because(local, centres) is not None:
         return tuple(Estimate(None, None, r.outer, r.inner, r.gap, r.exact) for r in found)
     field = influences([local], centres)
@@ -142,5 +148,7 @@ def estimates(statistic: Statistic, boxes: Boxes, found: tuple[Range, ...]) -> t
             gap=r.gap,
             exact=r.exact,
         )
-        for r, value, delta in zip(found, field.values.tolist(), published_delta(field, part).tolist(), strict=True)
+        for r, value, delta in zip(
+            found, field.values.tolist(), published_delta(field, part, weights).tolist(), strict=True
+        )
     )

@@ -7,6 +7,7 @@ so that none takes longer than about half a second.
 import numpy as np
 
 from workers.algorithms.boxes import partition as cutting
+from workers.algorithms.boxes import rarity
 from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.certificate import Certificate, affordable, estimates, ranges
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
@@ -16,6 +17,8 @@ from workers.algorithms.boxes.state import (
     Bounding,
     Certifying,
     Checked,
+    Choosing,
+    Chosen,
     Comparing,
     Cutting,
     Finished,
@@ -97,18 +100,48 @@ def bound(state: Bounding, rng: np.random.Generator) -> Anticipating:
     return Anticipating(state.x, state.request, state.field, state.deviations, boxes)
 
 
-def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
+def anticipate(state: Anticipating, rng: np.random.Generator) -> Choosing | Comparing:
     """What the optimal half-widths at the estimated density promise."""
     asymptotic = asymptotic_uncertainty(state.x, state.field, state.request.k, rng)
-    delta = np.zeros(len(state.field.omega))
-    return Comparing(state.x, state.request, state.field, state.deviations, state.boxes, asymptotic, delta, 0)
+    common = (state.x, state.request, state.field, state.deviations, state.boxes)
+    if state.request.rare_records == "keep":
+        return Comparing(*common, Chosen(None, state.field), asymptotic, np.zeros(len(state.field.omega)), 0)
+    criterion = rarity.rounded_moments(state.boxes)
+    published = rarity.derivatives_at(criterion, state.request.statistics)
+    g = np.zeros(len(state.boxes.counts))
+    sums = np.zeros((0 if published is None else len(published.omega), 2))
+    return Choosing(*common, asymptotic, criterion, published, g, sums, 0)
+
+
+def choose(state: Choosing) -> Choosing | Comparing:
+    """Judge the next boxes; after the last one leave the rare ones out, or weigh them."""
+    published, criterion = state.published, state.criterion
+    common = (state.x, state.request, state.field, state.deviations, state.boxes)
+    if published is not None:
+        last = min(state.box + _rows(published), len(state.g))
+        state.g[state.box : last] = rarity.box_uncertainty(published, state.boxes, state.box, last)
+        state.sums[:] += rarity.influence_sums(published, state.boxes, state.box, last)
+        if last < len(state.g):
+            return Choosing(*common, state.asymptotic, criterion, published, state.g, state.sums, last)
+        criterion = rarity.with_statistical(criterion, published, state.sums, state.request.confidence)
+    choice = rarity.choose(state.request.rare_records, state.g, state.boxes, criterion)
+    rows = np.flatnonzero(choice.kept[state.boxes.box])
+    boxes = rarity.kept_boxes(state.boxes, choice.kept)
+    weights = None if choice.weights is None else choice.weights[choice.kept]
+    x = state.x if len(rows) == len(state.x) else state.x[rows]
+    at = moments(x, None if weights is None else weights[boxes.box])
+    field = rarity.derivatives_of_kept(state.request.statistics, at, state.field)
+    chosen = Chosen(rows, field, weights, choice.optimum, criterion)
+    delta = np.zeros(len(field.omega))
+    return Comparing(x, state.request, state.field, state.deviations, boxes, chosen, state.asymptotic, delta, 0)
 
 
 def compare(state: Comparing) -> Comparing | Certifying:
     """Linear uncertainty over the next records."""
     last = min(state.row + _rows(state.field), len(state.x))
-    state.delta[:] += record_delta(state.field, state.x, state.boxes, state.row, last)
-    common = (state.x, state.request, state.field, state.deviations, state.boxes, state.asymptotic, state.delta)
+    chosen = state.chosen
+    state.delta[:] += record_delta(chosen.field, state.x, state.boxes, state.row, last, chosen.weights)
+    common = (state.x, state.request, state.field, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)
     return Comparing(*common, last) if last < len(state.x) else Certifying(*common, (), ())
 
 
@@ -121,33 +154,38 @@ def certify(state: Certifying) -> Certifying | Finished:
         certificates = (*certificates, _certificate(state, len(certificates)))
     if len(certificates) == len(state.request.statistics):
         return Finished(_outcome(state, certificates))
-    common = (state.x, state.request, state.field, state.deviations, state.boxes, state.asymptotic, state.delta)
-    return Certifying(*common, columns, certificates)
+    common = (state.x, state.request, state.field, state.deviations, state.boxes, state.chosen, state.asymptotic)
+    return Certifying(*common, state.delta, columns, certificates)
 
 
 def _column(state: Certifying, column: int) -> BoxColumn | None:
     if not any(column in statistic.of for statistic in state.request.statistics):
         return None
     counts = state.boxes.counts.astype(np.float64)
-    return box_column(state.boxes.lower[:, column], state.boxes.upper[:, column], counts)
+    return box_column(state.boxes.lower[:, column], state.boxes.upper[:, column], counts, state.chosen.weights)
 
 
 def _certificate(state: Certifying, index: int) -> Certificate:
     statistic = state.request.statistics[index]
     effort = affordable(state.request.statistics, len(state.boxes.counts))
-    published = estimates(statistic, state.boxes, ranges(statistic, state.boxes, state.columns, effort))
-    own = state.field.owner == index
+    found = ranges(statistic, state.boxes, state.columns, effort)
+    published = estimates(statistic, state.boxes, found, state.chosen.weights)
+    kept = state.chosen.field
+    own, among = kept.owner == index, state.field.owner == index
+    nothing = (None,) * len(published)  # what the kept records leave undefined
     true = [
-        part.guaranteed.clip(value) if part.guaranteed else value  # the exact value lies inside: only rounding goes
-        for part, value in zip(published, _list(state.field.values, own), strict=True)
+        part.guaranteed.clip(value)
+        if part.guaranteed and value is not None
+        else value  # the exact value lies inside: only rounding goes
+        for part, value in zip(published, _list(kept.values, own) or nothing, strict=True)
     ]
     return Certificate(
         statistic=statistic,
         published=published,
-        omega=tuple(_list(state.field.omega, own)),
+        omega=tuple(_list(state.field.omega, among)),
         true_value=tuple(true),
-        shift=(0.0,) * len(true),
-        delta=tuple(_list(state.delta, own)),
+        shift=tuple((state.field.values[among] - kept.values[own]).tolist()) if own.any() else nothing,
+        delta=tuple(_list(state.delta, own)) or nothing,
     )
 
 
@@ -156,10 +194,13 @@ def _list(values: FloatArray, own: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def _outcome(state: Certifying, certificates: tuple[Certificate, ...]) -> Outcome:
-    spread = statistical_uncertainty(state.field.omega, state.deviations, state.request.confidence, len(state.x))
+    chosen = state.chosen
+    squares = 1.0 / len(state.x) if chosen.weights is None else float(state.boxes.counts @ chosen.weights**2)
+    spread = statistical_uncertainty(state.field.omega, state.deviations, state.request.confidence, 1.0 / squares)
     return Outcome(
         boxes=state.boxes,
-        privacy_uncertainty=float(state.field.omega @ state.delta),
+        chosen=chosen,
+        privacy_uncertainty=float(chosen.field.omega @ state.delta),
         asymptotic_uncertainty=state.asymptotic,
         statistical_uncertainty=spread,
         certificates=certificates,

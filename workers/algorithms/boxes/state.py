@@ -8,9 +8,10 @@ from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method, Partition, PartitionState
 from workers.algorithms.boxes.ranges.column import BoxColumn
+from workers.algorithms.boxes.rarity import Criterion, RareRecords
 from workers.algorithms.core.influence import Influences
 from workers.algorithms.core.statistics import Statistic
-from workers.algorithms.core.types import FloatArray, SingleArray
+from workers.algorithms.core.types import FloatArray, IntArray, SingleArray
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Request:
     domains : declared bounds per column, None where none; empty for none at all.
     demands : what a box must hold beside k records (l-diversity, kept classes); `optimal` only.
     confidence : of the statistical uncertainty, in (0, 1).
+    rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
     """
 
     k: int
@@ -35,6 +37,27 @@ class Request:
     domains: tuple[Domain | None, ...] = ()
     confidence: float = 0.95
     demands: Demands = field(default_factory=Demands)
+    rare_records: RareRecords = "keep"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is published of all boxes, and how much each counts.
+
+    Attributes
+    ----------
+    rows : places of the kept records among all; None where all are kept. Restricted.
+    field : derivatives at the kept records' (weighted) moments. Restricted.
+    weights : (B,), of each record of a kept box, summing to 1 over the records; None where not weighed.
+    optimum : lambda; None likewise.
+    criterion : what boxes were judged by; None where all are kept unasked.
+    """
+
+    rows: IntArray | None
+    field: Influences
+    weights: FloatArray | None = None
+    optimum: float | None = None
+    criterion: Criterion | None = None
 
 
 @dataclass(frozen=True)
@@ -43,14 +66,16 @@ class Outcome:
 
     Attributes
     ----------
-    boxes : to be published (bounds, counts), and the restricted box of each record.
-    privacy_uncertainty : (1/N) sum_p sum_i a_i(x_p) D_i(p). Restricted, like the two below.
-    asymptotic_uncertainty : Delta of the optimal half-widths at the estimated density; None without a density.
-    statistical_uncertainty : A / sqrt(N).
+    boxes : to be published (bounds, counts), and the restricted box of each kept record.
+    chosen : which records are kept, and what they weigh.
+    privacy_uncertainty : sum_p w_p sum_i a_i(x_p) D_i(p), w_p = 1/N where not weighed. Restricted, like the two below.
+    asymptotic_uncertainty : Delta of the optimal half-widths at all records' estimated density; None without one.
+    statistical_uncertainty : A sqrt(sum w^2), A / sqrt(N) where not weighed.
     certificates : one per statistic, in their order.
     """
 
     boxes: Boxes
+    chosen: Chosen
     privacy_uncertainty: float
     asymptotic_uncertainty: float | None
     statistical_uncertainty: float
@@ -112,14 +137,32 @@ class Anticipating:
 
 
 @dataclass(frozen=True)
-class Comparing:
-    """The uncertainty of the boxes is summed over records up to `row`, `delta` growing in place."""
+class Choosing:
+    """Boxes are judged, up to `box`; g and the sums of influences grow in place."""
 
     x: FloatArray
     request: Request
     field: Influences
     deviations: FloatArray
     boxes: Boxes
+    asymptotic: float | None
+    criterion: Criterion
+    published: Influences | None
+    g: FloatArray
+    sums: FloatArray
+    box: int
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """The uncertainty of the kept boxes is summed over kept records (x from here on) up to `row`, `delta` in place."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    boxes: Boxes
+    chosen: Chosen
     asymptotic: float | None
     delta: FloatArray
     row: int
@@ -134,6 +177,7 @@ class Certifying:
     field: Influences
     deviations: FloatArray
     boxes: Boxes
+    chosen: Chosen
     asymptotic: float | None
     delta: FloatArray
     columns: tuple[BoxColumn | None, ...]
@@ -147,4 +191,6 @@ class Finished:
     outcome: Outcome
 
 
-State: TypeAlias = Checked | Measuring | Cutting | Bounding | Anticipating | Comparing | Certifying | Finished
+State: TypeAlias = (
+    Checked | Measuring | Cutting | Bounding | Anticipating | Choosing | Comparing | Certifying | Finished
+)

@@ -16,42 +16,47 @@ from workers.algorithms.core.influence import Influences, half_width_sums
 from workers.algorithms.core.types import FloatArray
 
 
-def published_delta(field: Influences, boxes: Boxes) -> FloatArray:
+def published_delta(field: Influences, boxes: Boxes, weights: FloatArray | None = None) -> FloatArray:
     """Delta_c with the derivatives at box centres: a function of what is published.
 
     Parameters
     ----------
     field : derivatives at the moments *of the box centres*.
     boxes : bounds and counts.
+    weights : (B,), of each record of a box; None for equal ones.
 
     Returns
     -------
     (components,) float64
     """
     numbers = np.arange(len(boxes.counts), dtype=np.int32)
-    return half_width_sums(field, boxes.centre, numbers, boxes.half_width, boxes.counts / boxes.counts.sum())
+    mass = boxes.counts if weights is None else boxes.counts * weights
+    return half_width_sums(field, boxes.centre, numbers, boxes.half_width, mass / mass.sum())
 
 
-def record_delta(field: Influences, x: FloatArray, boxes: Boxes, first: int, last: int) -> FloatArray:
+def record_delta(
+    field: Influences, x: FloatArray, boxes: Boxes, first: int, last: int, weights: FloatArray | None = None
+) -> FloatArray:
     """Part of Delta_c with the derivatives at the true records; restricted.
 
     Parameters
     ----------
-    field : derivatives at the moments of the records.
+    field : derivatives at the (weighted) moments of the records.
     x : (N, n) records.
     boxes : their boxes.
     first, last : the records counted; the parts add up.
+    weights : (B,), of each record of a box, summing to 1 over the records; None for 1/N.
 
     Returns
     -------
     (components,) float64
-        `omega` times the sum over all records is the privacy uncertainty (1/N) sum_p sum_i a_i(x_p) D_i(p).
+        `omega` times the sum over all records is the privacy uncertainty sum_p w_p sum_i a_i(x_p) D_i(p).
     """
-    weight = np.full(len(boxes.counts), 1.0 / len(x))
+    weight = np.full(len(boxes.counts), 1.0 / len(x)) if weights is None else weights
     return half_width_sums(field, x[first:last], boxes.box[first:last], boxes.half_width, weight)
 
 
-def statistical_uncertainty(omega: FloatArray, deviations: FloatArray, confidence: float, records: int) -> float:
+def statistical_uncertainty(omega: FloatArray, deviations: FloatArray, confidence: float, records: float) -> float:
     """Return A / sqrt(N): half-width of the confidence interval, summed over the weighted statistics.
 
     Parameters
@@ -59,7 +64,7 @@ def statistical_uncertainty(omega: FloatArray, deviations: FloatArray, confidenc
     omega : (components,), weights.
     deviations : (components,), standard deviations of the influence functions.
     confidence : in (0, 1).
-    records : N.
+    records : N; of weighted records 1 / sum w^2.
 
     Notes
     -----

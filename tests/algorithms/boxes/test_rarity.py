@@ -1,0 +1,272 @@
+"""Rare boxes dismissed or weighed: promises over the kept records, and what a release must not give away."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.algorithms.boxes.cases import tables
+from workers.algorithms.boxes import anonymization, rarity, stages
+from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.dismissal import dismiss
+from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.boxes.weights import weigh
+from workers.algorithms.core.errors import UndefinedStatisticError
+from workers.algorithms.core.influence import absolute_influences, influences
+from workers.algorithms.core.moments import moments
+from workers.algorithms.core.statistics import Statistic, all_moments
+
+
+def run(x: np.ndarray, request: Request, seed: int = 0) -> Outcome:
+    rng = np.random.default_rng(seed)
+    state = anonymization.init(x, request)
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=rng)
+    return anonymization.result(state)
+
+
+@pytest.fixture
+def records() -> np.ndarray:
+    """Two correlated columns with heavy tails, so that some boxes are rare."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_t(3, size=(3000, 2)) @ np.array([[1.0, 0.6], [0.0, 1.0]])
+    return x * np.array([10.0, 0.1]) + np.array([500.0, -3.0])
+
+
+ASKED = (*all_moments(2), Statistic("standard_deviation", (0,)), Statistic("covariance", (0, 1)))
+UNIT = (Statistic("mean", (0,), 1.0), Statistic("variance", (0,), 1.0))
+
+
+def weights_of_records(outcome: Outcome) -> np.ndarray:
+    weights = outcome.chosen.weights
+    records = len(outcome.boxes.box)
+    return np.full(records, 1.0 / records) if weights is None else weights[outcome.boxes.box]
+
+
+def value_of(kind: str, part: np.ndarray, w: np.ndarray) -> float:
+    """A weighted statistic by numpy."""
+    mean = w @ part
+    covariance = (w[:, None] * (part - mean)).T @ (part - mean)
+    match kind:
+        case "mean":
+            return float(mean[0])
+        case "variance":
+            return float(covariance[0, 0])
+        case "standard_deviation":
+            return float(np.sqrt(covariance[0, 0]))
+        case "covariance":
+            return float(covariance[0, 1])
+        case _:
+            return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    table=tables(),
+    bounds=st.sampled_from(["cells", "tight"]),
+    method=st.sampled_from(["optimal", "fast"]),
+    rare=st.sampled_from(["dismiss", "weigh"]),
+)
+def test_every_promise_holds_for_the_kept_records(
+    table: tuple[np.ndarray, int], bounds: str, method: str, rare: str
+) -> None:
+    x, k = table
+    asked = tuple(Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(x.shape[1]))  # type: ignore[arg-type]
+    outcome = run(x, Request(k, asked, partition=method, bounds=bounds, rare_records=rare))  # type: ignore[arg-type]
+    boxes, rows = outcome.boxes, outcome.chosen.rows
+    assert rows is not None
+    kept, w = x[rows], weights_of_records(outcome)
+    assert boxes.counts.min() >= k
+    assert np.bincount(boxes.box, minlength=len(boxes.counts)).tolist() == boxes.counts.tolist()
+    assert ((boxes.lower[boxes.box] <= kept) & (kept <= boxes.upper[boxes.box])).all()
+    assert w.sum() == pytest.approx(1.0, rel=1e-12)
+    assert w.min() > 0
+    for certificate in outcome.certificates:
+        part = kept[:, list(certificate.statistic.of)]
+        value = value_of(certificate.statistic.kind, part, w)
+        whole = x[:, list(certificate.statistic.of)]
+        before = value_of(certificate.statistic.kind, whole, np.full(len(x), 1.0 / len(x)))
+        slack = 1e-9 * (1.0 + np.abs(whole).max() ** 2)
+        (published,) = certificate.published
+        assert published.guaranteed is not None
+        assert published.guaranteed.lower - slack <= value <= published.guaranteed.upper + slack
+        assert certificate.true_value[0] == pytest.approx(value, abs=slack)
+        assert certificate.shift[0] == pytest.approx(before - value, abs=slack)
+
+
+@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, rare: str) -> None:
+    outcome = run(records, Request(5, ASKED, rare_records=rare))  # type: ignore[arg-type]
+    rows, boxes, criterion = outcome.chosen.rows, outcome.boxes, outcome.chosen.criterion
+    assert rows is not None
+    assert criterion is not None
+    assert 500 < len(rows) < 3000, "some are rare, not all"
+    kept, w = records[rows], weights_of_records(outcome)
+    for certificate in outcome.certificates:
+        (published,) = certificate.published
+        value = value_of(certificate.statistic.kind, kept[:, list(certificate.statistic.of)], w)
+        assert published.guaranteed is not None
+        assert published.guaranteed.lower <= value <= published.guaranteed.upper
+        assert certificate.true_value[0] == pytest.approx(value, rel=1e-9)
+    omega = [one.omega[0] for one in outcome.certificates]
+    fixed = [replace(one, weight=o) for one, o in zip(ASKED, omega, strict=True)]
+    a = absolute_influences(influences(fixed, moments(kept, w)), kept, np.ones(2))
+    exact = float(w @ (a * boxes.half_width[boxes.box]).sum(axis=1))
+    assert outcome.privacy_uncertainty == pytest.approx(exact, rel=1e-5)
+    everything = run(records, Request(5, ASKED))
+    assert omega == pytest.approx([one.omega[0] for one in everything.certificates]), "one unit before and after"
+    assert outcome.privacy_uncertainty < everything.privacy_uncertainty
+    expected = everything.statistical_uncertainty * np.sqrt(3000 * (w @ w))
+    assert outcome.statistical_uncertainty == pytest.approx(expected, rel=1e-9)
+
+
+def test_lambda_is_the_objective_at_published_quantities_and_below_that_of_dismissal(records: np.ndarray) -> None:
+    weighed = run(records, Request(5, ASKED, rare_records="weigh"))
+    criterion, weights = weighed.chosen.criterion, weighed.chosen.weights
+    assert criterion is not None
+    assert weights is not None
+    g = released_g(weighed.boxes, criterion)
+    mass = weighed.boxes.counts * weights
+    objective = mass @ g + criterion.statistical * np.sqrt(weighed.boxes.counts @ weights**2)
+    assert weighed.chosen.optimum == pytest.approx(objective, rel=1e-9)
+    dismissed = run(records, Request(5, ASKED, rare_records="dismiss"))
+    counts = dismissed.boxes.counts
+    crisp = counts @ released_g(dismissed.boxes, criterion) / counts.sum()
+    assert weighed.chosen.optimum <= crisp + criterion.statistical / np.sqrt(counts.sum())
+    assert dismissed.chosen.optimum is dismissed.chosen.weights is None
+
+
+def released_g(boxes: Boxes, criterion: rarity.Criterion) -> np.ndarray:
+    field = rarity.derivatives_at(criterion, ASKED)
+    assert field is not None
+    return rarity.box_uncertainty(field, boxes, 0, len(boxes.counts))
+
+
+def test_for_a_covariance_the_kept_set_is_a_threshold_on_density_over_distances() -> None:
+    """XF 10: with half-widths of the optimal shape, kept is where rho / (|x - E_x| |y - E_y|) is large."""
+    rng = np.random.default_rng(8)
+    centre, rho, k = rng.normal(size=(40, 2)), rng.gamma(2.0, 1.0, 40), 5.0
+    a = np.abs(centre[:, ::-1])
+    c = 0.5 * np.sqrt(k / rho * a.prod(axis=1))
+    half = c[:, None] / a
+    boxes = Boxes(
+        centre - half, centre + half, np.full(40, 5), np.zeros(0, dtype=np.int32), np.zeros(2, dtype=np.bool_)
+    )
+    criterion = rarity.Criterion(np.zeros(2), np.ones(2), np.eye(2))
+    field = rarity.derivatives_at(criterion, [Statistic("covariance", (0, 1), 1.0)])
+    assert field is not None
+    found = dismiss(rarity.box_uncertainty(field, boxes, 0, 40), boxes.counts, statistical=10.0)
+    threshold = rho / a.prod(axis=1)
+    assert 0 < found.kept.sum() < 40
+    assert threshold[found.kept].min() > threshold[~found.kept].max()
+
+
+def test_weights_follow_from_the_release_alone(records: np.ndarray) -> None:
+    """Bounds, counts and the rounded moments give the same weights: they tell nothing beyond those."""
+    outcome = run(records, Request(5, ASKED, rare_records="weigh"))
+    criterion = outcome.chosen.criterion
+    assert criterion is not None
+    public = replace(outcome.boxes, box=np.zeros(0, dtype=np.int32))
+    again = weigh(released_g(public, criterion), public.counts, statistical=criterion.statistical)
+    np.testing.assert_allclose(again.weights, outcome.chosen.weights, rtol=1e-9)
+    assert again.optimum == pytest.approx(outcome.chosen.optimum, rel=1e-9)
+
+
+def test_whoever_knows_all_records_but_one_cannot_invert_the_weights() -> None:
+    """He tries every value that the box allows; all explain the release equally well. True-valued g would not."""
+    x = np.sort(np.random.default_rng(4).standard_t(2, size=(200, 1)), axis=0)
+    request = Request(5, UNIT, partition="fast", domains=((-100.0, 100.0),), rare_records="weigh")
+    release = run(x, request)
+    assert release.chosen.rows is not None
+    assert release.chosen.weights is not None
+    widest = int(np.argmax(release.boxes.half_width[:, 0]))
+    target = int(release.chosen.rows[release.boxes.box == widest][2])  # the middle of five: no neighbour of a cut
+    guesses = np.linspace(x[target - 1, 0], x[target + 1, 0], 11)[1:-1]
+    flawed, flawed_true = [], _weights_of_true_values(x, release)
+    for guess in guesses:
+        tried = x.copy()
+        tried[target] = guess
+        other = run(tried, request)
+        np.testing.assert_array_equal(other.boxes.lower, release.boxes.lower)
+        np.testing.assert_array_equal(other.chosen.weights, release.chosen.weights)
+        assert other.chosen.optimum == release.chosen.optimum
+        assert [c.published for c in other.certificates] == [c.published for c in release.certificates]
+        flawed.append(np.abs(_weights_of_true_values(tried, release) - flawed_true).max())
+    assert min(flawed) > 1e-6 * flawed_true.max(), "the same attack finds the value in weights made from true values"
+
+
+def _weights_of_true_values(x: np.ndarray, release: Outcome) -> np.ndarray:
+    """What must not be published: g with a_i averaged over the records of each box."""
+    assert release.chosen.rows is not None
+    assert release.chosen.criterion is not None
+    a = 1.0 + 2.0 * np.abs(x[release.chosen.rows, 0] - x.mean())
+    boxes = release.boxes
+    mean = np.bincount(boxes.box, weights=a) / boxes.counts
+    return weigh(mean * boxes.half_width[:, 0], boxes.counts, statistical=release.chosen.criterion.statistical).weights
+
+
+@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+def test_numbers_of_boxes_do_not_tell_that_some_are_missing(records: np.ndarray, rare: str) -> None:
+    outcome = run(records, Request(5, ASKED, rare_records=rare))  # type: ignore[arg-type]
+    assert np.unique(outcome.boxes.box).tolist() == list(range(len(outcome.boxes.counts)))
+    everything = run(records, Request(5, ASKED))
+    whole = {tuple(row) for row in np.column_stack([everything.boxes.lower, everything.boxes.upper])}
+    part = {tuple(row) for row in np.column_stack([outcome.boxes.lower, outcome.boxes.upper])}
+    assert part < whole, "boxes are left out as a whole; the others stay as they are"
+
+
+def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.ndarray) -> None:
+    criterion = run(records, Request(5, ASKED, rare_records="weigh")).chosen.criterion
+    assert criterion is not None
+    for value in (*criterion.deviation, criterion.statistical):
+        assert value == float(f"{value:.1e}")
+    assert criterion.mean[0] == pytest.approx(500.0, abs=10.0)
+    assert criterion.mean[0] == round(criterion.mean[0])
+    x = np.linspace(0.0, 1.0, 400)
+    alike = np.column_stack([x, x + 1e-9 * x**2, -x, np.full(400, 7.0)])
+    boxes = Boxes(alike, alike, np.full(400, 2), np.zeros(0, dtype=np.int32), np.zeros(4, dtype=np.bool_))
+    found = rarity.rounded_moments(boxes)
+    assert np.linalg.eigvalsh(found.correlation)[0] >= 0.01 - 1e-12
+    assert (found.deviation[3], found.mean[3]) == (0.0, 7.0)
+
+
+def test_a_regression_is_judged_too_and_small_steps_change_nothing(
+    records: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request(5, (Statistic("regression", (0, 1)), Statistic("mean", (0,))), rare_records="weigh")
+    whole = run(records, request, seed=3)
+    assert len(whole.certificates[0].true_value) == len(whole.certificates[0].shift) == 2
+    monkeypatch.setattr(stages, "_WORK", 1)
+    monkeypatch.setattr(stages, "_rows", lambda _: 100)
+    parts = run(records, request, seed=3)
+    np.testing.assert_array_equal(parts.boxes.lower, whole.boxes.lower)
+    np.testing.assert_allclose(parts.chosen.weights, whole.chosen.weights, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+def test_one_box_is_kept(records: np.ndarray, rare: str) -> None:
+    outcome = run(records, Request(3000, all_moments(2), rare_records=rare))  # type: ignore[arg-type]
+    assert outcome.boxes.counts.tolist() == [3000]
+    assert [one.shift[0] for one in outcome.certificates] == pytest.approx([0.0] * 5, abs=1e-9)
+    nothing = (Statistic("mean", (0,), 0.0),)
+    outcome = run(records, Request(5, nothing, rare_records=rare))  # type: ignore[arg-type]
+    assert outcome.boxes.counts.sum() == 3000, "where nothing matters nothing is rare"
+
+
+def test_a_column_that_dismissal_leaves_constant_has_no_correlation_and_is_told_so() -> None:
+    """Nearly all records have y = 0; the few others are far apart, hence rare."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=2000), np.zeros(2000)])
+    x[:6, 1] = 10.0 ** np.arange(3, 9)
+    asked = (Statistic("mean", (0,)), Statistic("mean", (1,)), Statistic("correlation", (0, 1)))
+    outcome = run(x, Request(3, asked, rare_records="dismiss", bounds="tight"))
+    assert outcome.chosen.rows is not None
+    assert not np.any(x[outcome.chosen.rows, 1])
+    mean, correlation = outcome.certificates[1:]
+    assert (mean.true_value, mean.shift) == ((0.0,), (pytest.approx(x[:, 1].mean()),))
+    assert correlation.true_value == correlation.shift == correlation.delta == (None,)
+    assert correlation.published[0].estimate is None
+    with pytest.raises(UndefinedStatisticError, match="records that are kept"):
+        run(x, Request(3, asked[2:], rare_records="dismiss", bounds="tight"))
