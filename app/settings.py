@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     max_field_bytes: int = Field(default=1_000_000, gt=0, description="Bytes of one field of a text upload.")
     upload_wait_seconds: float = Field(default=300.0, gt=0, description="An upload read for longer answers 202.")
     max_unfinished_jobs: int = Field(default=1_000, gt=0, description="Queued and running jobs per owner.")
-    requests_per_minute: int = Field(default=600, gt=0, description="Requests per owner, state reads not counted.")
+    requests_per_minute: int = Field(default=6_000, gt=0, description="Requests per owner, state reads not counted.")
     max_streams: int = Field(default=50, gt=0, description="Open event streams per owner and API process.")
     max_waiters: int = Field(default=1_000, gt=0, description="Waiting requests per API process.")
 
