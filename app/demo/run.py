@@ -30,7 +30,7 @@ def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
     folder = data_dir.absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     sources = named(data) if data else [census(folder)]
-    console = Console(width=None if Console().is_terminal else 150)
+    console = Console(width=None if Console().is_terminal else 180)
     started = time.monotonic()
     with console.status("Starting Postgres, Valkey, the API and its workers …"), running(folder) as (address, key):
         console.print(f"Service ready after {time.monotonic() - started:.1f} s at {address}", highlight=False)
