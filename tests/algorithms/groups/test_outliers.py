@@ -1,0 +1,109 @@
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.algorithms.groups.outliers import tau, thompson_tau
+
+# The table of the technique (alpha = 0.05) as textbooks print it; at last its limit, the normal quantile.
+TABLE = {3: 1.1511, 4: 1.4250, 5: 1.5712, 6: 1.6563, 7: 1.7110, 8: 1.7491, 9: 1.7770, 10: 1.7984, 10**7: 1.95996}
+
+
+@pytest.mark.parametrize(("m", "value"), TABLE.items())
+def test_tau_is_the_printed_one(m: int, value: float) -> None:
+    assert tau(m, 0.05) == pytest.approx(value, abs=6e-4)
+
+
+def estimates(values: list[float], robust: bool) -> tuple[float, float]:
+    if not robust:
+        return statistics.fmean(values), statistics.stdev(values)
+    ordered = sorted(values)
+    m = len(ordered)
+    half = m // 2 if m % 2 == 0 else (m + 1) // 2
+    quartiles = statistics.median(ordered[:half]), statistics.median(ordered[-half:])
+    return statistics.median(ordered), (quartiles[1] - quartiles[0]) / 1.349
+
+
+def slow(values: list[float], alpha: float, robust: bool) -> list[int]:
+    """The technique as it is written: look at all elements that are left, remove the one that deviates most."""
+    left = list(range(len(values)))
+    removed = []
+    while len(left) > 2:
+        centre, spread = estimates([values[i] for i in left], robust)
+        worst = max(left, key=lambda i: (abs(values[i] - centre), values[i], -i))
+        if not abs(values[worst] - centre) > tau(len(left), alpha) * spread:
+            break
+        removed.append(worst)
+        left.remove(worst)
+    return removed
+
+
+@given(
+    st.lists(st.integers(0, 12).map(float) | st.sampled_from([40.0, 41.0, -30.0]), max_size=25),
+    st.sampled_from([0.01, 0.05, 0.3]),
+    st.booleans(),
+)
+@settings(max_examples=150)
+def test_outliers_are_removed_as_the_technique_says(values: list[float], alpha: float, robust: bool) -> None:
+    found = thompson_tau(np.array(values), alpha=alpha, robust=robust)
+    assert list(found.order) == slow(values, alpha, robust)
+    assert found.indexes == tuple(sorted(found.order))
+    assert len(values) - len(found.order) >= min(2, len(values))
+
+
+def test_two_bases_stand_out_among_forty_regions() -> None:
+    signal = np.array([3, 5, 2, 4, 6, 1, 3, 2, 5, 4] * 4)
+    signal[[7, 31]] = 82, 57
+    found = thompson_tau(signal, alpha=0.01, robust=True)
+    assert found.order == (7, 31)
+    assert not found.degenerate
+
+
+def test_an_expert_excludes_after_the_test_not_before() -> None:
+    signal = np.array([3, 5, 2, 4, 6, 1, 3, 2, 5, 4, 50, 60])
+    found = thompson_tau(signal, alpha=0.01, robust=True, exclude=[11, 0])
+    assert found.indexes == (10,)
+    assert found.order == (11, 10)
+
+
+def test_where_the_middle_half_is_equal_everything_else_is_an_outlier_and_flagged() -> None:
+    found = thompson_tau(np.array([0, 0, 1, 0, 0, 0, 0, 0, -1, 0]), alpha=0.01, robust=True)
+    assert found.indexes == (2, 8)
+    assert found.order == (2, 8)  # of equal deviations the larger value first
+    assert found.degenerate
+    equal = thompson_tau(np.zeros(9), alpha=0.01, robust=True)
+    assert equal.indexes == ()
+    assert not equal.degenerate
+
+
+@pytest.mark.parametrize("values", [[], [5.0], [1.0, 1e9]])
+def test_two_elements_or_fewer_have_no_outliers(values: list[float]) -> None:
+    assert thompson_tau(np.array(values), alpha=0.05, robust=True).indexes == ()
+
+
+@given(st.lists(st.integers(0, 30), min_size=3, max_size=20))
+@settings(max_examples=50)
+def test_shifting_scaling_and_permuting_a_signal_moves_its_outliers_along(values: list[int]) -> None:
+    signal = np.array(values, dtype=np.float64)
+    found = thompson_tau(signal, alpha=0.05, robust=True)
+    assert thompson_tau(4.0 * signal + 8.0, alpha=0.05, robust=True).order == found.order
+    order = np.argsort(signal + np.linspace(0.0, 0.5, len(signal)))
+    moved = thompson_tau(signal[order], alpha=0.05, robust=True)
+    assert sorted(signal[order][list(moved.indexes)]) == sorted(signal[list(found.indexes)])
+
+
+@pytest.mark.parametrize(
+    ("signal", "alpha", "exclude", "says"),
+    [
+        ([1.0, math.nan, 2.0], 0.05, [], "finite"),
+        ([1.0, 2.0], 0.0, [], "alpha"),
+        ([1.0, 2.0], 1.0, [], "alpha"),
+        ([1.0, 2.0], 0.05, [2], "excluded"),
+    ],
+)
+def test_what_cannot_be_is_refused(signal: list[float], alpha: float, exclude: list[int], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        thompson_tau(np.array(signal), alpha=alpha, robust=True, exclude=exclude)
