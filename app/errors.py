@@ -17,6 +17,11 @@ class FieldError:
     detail: str
 
 
+def pointer(*parts: str | int) -> str:
+    """The JSON pointer (RFC 6901) with these parts."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
 class SureboxError(Exception):
     """Something went wrong."""
 
@@ -108,6 +113,12 @@ class DatasetInUseError(ConflictError):
     """A job uses the dataset."""
 
     code = "dataset-in-use"
+
+
+class ReleaseInUseError(ConflictError):
+    """A job uses the release."""
+
+    code = "release-in-use"
 
 
 class RequestInFlightError(ConflictError):

@@ -8,7 +8,7 @@ neither may reach a client. A parameter that is not part of the body is named as
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from app.errors import FieldError
+from app.errors import FieldError, pointer
 
 #: Messages of pydantic that quote what was sent, and what is said instead.
 _QUOTING: Final[Mapping[str, str]] = {
@@ -58,7 +58,7 @@ def pointer_of(location: Sequence[str | int], *, body: object, missing: bool = F
     readings the one that keeps most is taken. The last part of a missing field is kept although it is not there.
     """
     kept = _longest(tuple(location), body, missing)
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in kept or ())
+    return pointer(*(kept or ()))
 
 
 def _longest(location: tuple[str | int, ...], value: object, missing: bool) -> tuple[str | int, ...] | None:

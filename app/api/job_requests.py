@@ -1,13 +1,13 @@
 """Answering a request for a job: accepted once per Idempotency-Key, waited for when that is preferred."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Request, Response
+from fastapi import Depends, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.deps import Resources
-from app.api.idempotency import Replay, Reservation, complete, fingerprint, given_back, reserve
+from app.api.deps import Resources, ResourcesDep, require
+from app.api.idempotency import IdempotencyKey, Replay, Reservation, complete, fingerprint, given_back, reserve
 from app.api.prefer import wait_seconds
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
@@ -22,6 +22,36 @@ from app.jobs.methods import METHODS
 RETRY_SECONDS: Final = 1
 
 
+Prefer = Annotated[
+    str | None,
+    Header(
+        description="`wait=N`: answer when the job has ended, or after N seconds (at most 30).", examples=["wait=10"]
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class JobAsker:
+    """Who asks for a job, and under which key the answer is remembered."""
+
+    resources: Resources
+    principal: Principal
+    key: str | None
+
+
+async def _asker(
+    resources: ResourcesDep,
+    principal: Annotated[Principal, Depends(require("jobs:write"))],
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
+) -> JobAsker:
+    return JobAsker(resources, principal, idempotency_key)
+
+
+#: All that a route which asks for a job declares beside its body.
+AskerDep = Annotated[JobAsker, Depends(_asker)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
     """One request for a job, parsed."""
@@ -33,8 +63,15 @@ class JobRequest:
     key: str | None
 
 
-async def answer(request: Request, asked: JobRequest) -> Response:
+async def answer(request: Request, asker: JobAsker, spec: JobSpec) -> Response:
     """Accept the job, wait for its end if that is preferred, and answer."""
+    asked = JobRequest(
+        resources=asker.resources,
+        principal=asker.principal,
+        spec=spec,
+        body=await request.json(),
+        key=asker.key,
+    )
     taken = await run_in_threadpool(_take, asked)
     if isinstance(taken, Replay):
         return taken.response()

@@ -6,10 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from app.contracts.base import Contract
-from app.contracts.jobs import JobKind, JobSpec
-
-ColumnName = Annotated[str, Field(min_length=1)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+from app.contracts.columns import ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.jobs import DatasetJobSpec, JobKind
 
 
 class StatisticKind(StrEnum):
@@ -83,14 +81,7 @@ class Partition(StrEnum):
     MONDRIAN = "mondrian"
 
 
-class Missing(StrEnum):
-    """What becomes of records with a missing value in `columns`."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
-
-
-class BoxesSpec(JobSpec):
+class BoxesSpec(DatasetJobSpec):
     """Numeric k-anonymity and l-diversity by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
@@ -112,7 +103,7 @@ class BoxesSpec(JobSpec):
         default_factory=dict, description="Columns whose `l` values must lie this far apart, pairwise."
     )
     sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that need `l` distinct values in a box.")
-    domains: dict[ColumnName, tuple[Finite, Finite]] = Field(
+    domains: dict[ColumnName, Domain] = Field(
         default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
     )
     bounds: Bounds = Field(default=Bounds.CELLS, description="`tight` bounds are somebody's values.")
@@ -126,14 +117,8 @@ class BoxesSpec(JobSpec):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for name in ("columns", "keep", "sensitive"):
-            values = getattr(self, name)
-            if len(set(values)) != len(values):
-                msg = f"a column stands twice in `{name}`"
-                raise ValueError(msg)
-        for column, (lo, hi) in self.domains.items():
-            if not lo < hi:
-                msg = f"the domain of {column!r} must be [lo, hi] with lo below hi"
-                raise ValueError(msg)
+            check_different(field=name, names=getattr(self, name))
+        check_domains(self.domains)
         if (self.epsilon or self.sensitive) and self.l is None:
             msg = "`epsilon` and `sensitive` need `l`"
             raise ValueError(msg)

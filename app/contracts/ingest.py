@@ -3,13 +3,13 @@
 from typing import Final, Literal
 
 from app.contracts.datasets import ReadOptions
-from app.contracts.jobs import JobSpec
+from app.contracts.jobs import DatasetJobSpec
 
 #: Kind of that job; not one that a user can ask for.
 INGEST: Final = "ingest"
 
 
-class IngestSpec(JobSpec):
+class IngestSpec(DatasetJobSpec):
     """What is to be read, and how."""
 
     method: Literal["ingest"] = "ingest"

@@ -49,11 +49,16 @@ class JobSpec(Contract):
     kind: ClassVar[JobKind]
 
     method: str
-    dataset_id: str = Field(description="The dataset to work on.")
     seed: int | None = Field(
         default=None, ge=0, lt=2**63, description="For tests only: makes the release reproducible, and marks it so."
     )
     labels: Labels = Field(default_factory=dict, description="Labels of the job and of its release.")
+
+
+class DatasetJobSpec(JobSpec):
+    """A specification that works on one dataset."""
+
+    dataset_id: str = Field(description="The dataset to work on.")
 
 
 class Progress(Contract):

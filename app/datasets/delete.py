@@ -10,6 +10,7 @@ import structlog
 from app.datasets.staging import STAGING
 from app.db.repositories import datasets
 from app.db.repositories.datasets import Leftover
+from app.db.repositories.job_inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
 from app.errors import DatasetInUseError, NotFoundError
 from app.storage.protocol import Storage
@@ -33,7 +34,7 @@ def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_
     with database.unit_of_work() as unit:
         if "\x00" in dataset_id or not datasets.lock(unit.connection, owner=owner, dataset_id=dataset_id):
             raise NotFoundError("there is no dataset with this id")
-        _refuse_in_use(datasets.unfinished_jobs(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
+        _refuse_in_use(users_of_dataset(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
         datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
     remove_leftovers(database=database, storage=storage, dataset_id=dataset_id)
 

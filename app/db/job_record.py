@@ -27,7 +27,6 @@ class JobRecord:
     state: str
     labels_json: str
     spec_json: str
-    dataset_id: str | None
     result_json: str | None
     release_id: str | None
     error_json: str | None
@@ -62,7 +61,6 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     job.c.state,
     cast(job.c.labels, Text),
     cast(job.c.spec, Text),
-    job.c.dataset_id,
     cast(job.c.result, Text),
     job.c.release_id,
     cast(job.c.error, Text),

@@ -1,22 +1,17 @@
-"""Accepting an anonymization or an audit: the dataset is looked at and the job is written in one transaction."""
+"""Accepting an anonymization or an audit: what it names is looked at and the job is written in one transaction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.contracts.datasets import DatasetState, Profile
 from app.contracts.jobs import JobSpec
 from app.db.job_record import JobRecord
 from app.db.repositories import inputs, jobs
-from app.db.session import Connection, Database, UnitOfWork
+from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, InvalidError, NotFoundError
+from app.jobs.inputs import LookUp
 from app.jobs.methods import Method
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
-
-_NOT_READY = {
-    DatasetState.INGESTING: "the dataset is still being read; ask again once its state is `ready`",
-    DatasetState.FAILED: "the dataset could not be read; its `error` says why",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +32,7 @@ def accept(
     max_unfinished: int,
     remember: Callable[[UnitOfWork, JobRecord], None] | None = None,
 ) -> JobRecord:
-    """Check the specification against its dataset, write the job, and send its id once that is committed.
+    """Check the specification against what it names, write the job, and send its id once that is committed.
 
     Parameters
     ----------
@@ -55,23 +50,12 @@ def accept(
     Raises
     ------
     InvalidError
-        If the specification does not fit the dataset, or there is no such dataset that is ready.
+        If the specification does not fit what it names, or that is not there.
     TooManyJobsError
         If the owner has too many unfinished jobs.
     """
     with database.unit_of_work() as unit:
-        profile = _profile(unit.connection, owner=asker.owner, dataset_id=spec.dataset_id)
-        filled = method.fill(spec, profile)
-        if errors := method.check(filled, profile):
-            raise _refused(errors)
-        submission = Submission(
-            owner=asker.owner,
-            key_id=asker.key_id,
-            spec=filled,
-            kind=method.kind,
-            queue=method.queue,
-            dataset_id=spec.dataset_id,
-        )
+        submission = _submission(unit, asker=asker, method=method, spec=spec)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         record = jobs.get(unit.connection, owner=asker.owner, job_id=job_id)
         if record is None:
@@ -81,16 +65,36 @@ def accept(
     return record
 
 
-def _profile(connection: Connection, *, owner: str, dataset_id: str) -> Profile:
-    found = inputs.lock_input(connection, owner=owner, dataset_id=dataset_id)
-    if found is None:
-        raise _refused([FieldError("/dataset_id", "there is no dataset with this id")])
-    if found.profile is None:
-        raise _refused([FieldError("/dataset_id", _NOT_READY[found.state])])
-    return found.profile
+def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, spec: JobSpec) -> Submission:
+    """The specification filled in, with what it names, once nothing is wrong with either."""
+    named = LookUp(unit.connection, owner=asker.owner, fields=method.fields)
+    named.look(spec)
+    _refuse(named.errors)
+    filled = method.fill(spec, named.given())
+    named.look(filled, by_default=True)
+    _refuse(named.errors)
+    draws = _earlier_draws(unit, asker=asker, method=method, sha256=named.checksum())
+    _refuse(method.check(filled, named.given(earlier_draws=draws)))
+    return Submission(
+        owner=asker.owner,
+        key_id=asker.key_id,
+        spec=filled,
+        kind=method.kind,
+        queue=method.queue,
+        inputs=named.rows(filled),
+        draw=draws + 1,
+    )
 
 
-def _refused(errors: list[FieldError]) -> InvalidError:
+def _earlier_draws(unit: UnitOfWork, *, asker: Asker, method: Method, sha256: str | None) -> int:
+    if not method.draws or sha256 is None:
+        return 0
+    jobs.lock_submissions(unit.connection, owner=asker.owner)  # until the end: two at once cannot both be the first
+    return inputs.count_draws(unit.connection, owner=asker.owner, method=method.name, sha256=sha256)
+
+
+def _refuse(errors: list[FieldError]) -> None:
     """One error that tells all of them, in words and by pointer."""
-    told = "; ".join(f"{error.pointer}: {error.detail}" for error in errors[:5])
-    return InvalidError(told + ("; …" if len(errors) > 5 else ""), errors=errors)
+    if errors:
+        told = "; ".join(f"{error.pointer}: {error.detail}" for error in errors[:5])
+        raise InvalidError(told + ("; …" if len(errors) > 5 else ""), errors=errors)

@@ -3,15 +3,22 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Missing, Partition, Statistic, StatisticKind
-from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
-from app.errors import FieldError
+from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Partition, Statistic, StatisticKind
+from app.contracts.datasets import Column
+from app.errors import FieldError, pointer
+from app.jobs.columns import (
+    complete_records,
+    named,
+    too_few,
+    wrong_column,
+    wrong_columns,
+    wrong_domains,
+    wrong_values,
+)
+from app.jobs.inputs import Given
 
-#: A double holds every integer up to this size.
-_EXACT_INTEGER = 2**53
 
-
-def fill(spec: BoxesSpec, profile: Profile) -> BoxesSpec:
+def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
     """The specification with its default statistics written out: means, variances and correlations.
 
     Columns with one value are left out (if there are others): their correlations are undefined. Of very many columns
@@ -19,7 +26,7 @@ def fill(spec: BoxesSpec, profile: Profile) -> BoxesSpec:
     """
     if spec.statistics is not None:
         return spec
-    distinct = {column.name: column.distinct for column in profile.columns}
+    distinct = {column.name: column.distinct for column in given.profile().columns}
     varying = [name for name in spec.columns if distinct.get(name, 0) > 1]
     if _defaults(len(varying)) > MOST_STATISTICS:
         return spec
@@ -33,16 +40,16 @@ def _defaults(columns: int) -> int:
     return 2 * columns + columns * (columns - 1) // 2
 
 
-def check(spec: BoxesSpec, profile: Profile) -> list[FieldError]:
+def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
-    columns = {column.name: column for column in profile.columns}
+    profile = given.profile()
     return [
         *_not_built(spec),
-        *_unknown(spec, columns),
+        *_unknown(spec, named(profile)),
         *_names(spec),
         *_too_many(spec),
-        *_values(spec, columns, profile.numeric),
-        *_feasible(spec, columns, profile.rows),
+        *wrong_values(spec, profile),
+        *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
     ]
 
 
@@ -56,35 +63,17 @@ def _not_built(spec: BoxesSpec) -> Iterator[FieldError]:
 
 
 def _unknown(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
-    yield from _absent("columns", spec.columns, columns, numeric=True)
-    yield from _absent("keep", spec.keep, columns)
-    yield from _absent("sensitive", spec.sensitive, columns)
+    yield from wrong_columns("columns", spec.columns, columns, numeric=True)
+    yield from wrong_columns("keep", spec.keep, columns)
+    yield from wrong_columns("sensitive", spec.sensitive, columns)
     for name in spec.epsilon:
-        if (wrong := _wrong(name, columns, numeric=True)) is not None:
-            yield FieldError(f"/epsilon/{_escape(name)}", wrong)
-    for name in spec.domains:
-        if name not in spec.columns:
-            yield FieldError(f"/domains/{_escape(name)}", f"{name!r} is not one of `columns`")
+        if (wrong := wrong_column(name, columns, numeric=True)) is not None:
+            yield FieldError(pointer("epsilon", name), wrong)
+    yield from wrong_domains(spec)
     for index, statistic in enumerate(spec.statistics or ()):
         for position, name in enumerate(statistic.of):
             if name not in spec.columns:
-                yield FieldError(f"/statistics/{index}/of/{position}", f"{name!r} is not one of `columns`")
-
-
-def _absent(
-    field: str, names: tuple[str, ...], columns: dict[str, Column], *, numeric: bool = False
-) -> Iterator[FieldError]:
-    for index, name in enumerate(names):
-        if (wrong := _wrong(name, columns, numeric=numeric)) is not None:
-            yield FieldError(f"/{field}/{index}", wrong)
-
-
-def _wrong(name: str, columns: dict[str, Column], *, numeric: bool) -> str | None:
-    if name not in columns:
-        return f"the dataset has no column {name!r}"
-    if numeric and columns[name].type not in NUMERIC:
-        return f"column {name!r} is {columns[name].type}, not numeric"
-    return None
+                yield FieldError(pointer("statistics", index, "of", position), f"{name!r} is not one of `columns`")
 
 
 def _names(spec: BoxesSpec) -> Iterator[FieldError]:
@@ -103,46 +92,3 @@ def _too_many(spec: BoxesSpec) -> Iterator[FieldError]:
             f"by default {len(spec.columns)} columns would have {_defaults(len(spec.columns)):,} statistics; "
             f"list those that matter, at most {MOST_STATISTICS:,}",
         )
-
-
-def _values(spec: BoxesSpec, columns: dict[str, Column], numeric: dict[str, NumericSummary]) -> Iterator[FieldError]:
-    for index, name in enumerate(spec.columns):
-        if name not in columns or name not in numeric:
-            continue
-        column, summary = columns[name], numeric[name]
-        if spec.missing is Missing.REFUSE and column.missing:
-            yield FieldError(
-                f"/columns/{index}",
-                f"column {name!r} has {column.missing} missing values: `missing: drop` leaves those records out",
-            )
-        if summary.infinite:
-            yield FieldError(f"/columns/{index}", f"column {name!r} has {summary.infinite} infinite values")
-        if column.type is ColumnType.INTEGER and _wide(summary):
-            yield FieldError(f"/columns/{index}", f"column {name!r} has integers beyond 2^53 in size")
-        if name in spec.domains and _outside(summary, spec.domains[name]):
-            yield FieldError(f"/domains/{_escape(name)}", f"column {name!r} has values outside this domain")
-
-
-def _wide(summary: NumericSummary) -> bool:
-    ends = (summary.finite_minimum or 0.0, summary.finite_maximum or 0.0)
-    return max(map(abs, ends)) > _EXACT_INTEGER
-
-
-def _outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
-    lo, hi = domain
-    if summary.finite_minimum is None or summary.finite_maximum is None:
-        return False
-    return summary.finite_minimum < lo or summary.finite_maximum > hi
-
-
-def _feasible(spec: BoxesSpec, columns: dict[str, Column], rows: int) -> Iterator[FieldError]:
-    most_missing = max((columns[name].missing for name in spec.columns if name in columns), default=0)
-    largest = rows - most_missing if spec.missing is Missing.DROP else rows
-    if spec.k > largest:
-        what = f"{largest} records" if largest == rows else f"at most {largest} complete records"
-        yield FieldError("/k", f"k = {spec.k} asked, {what}: the largest k is {largest}")
-
-
-def _escape(name: str) -> str:
-    """A reference token of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")

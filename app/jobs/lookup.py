@@ -2,7 +2,7 @@
 
 from app.contracts.jobs import JobKind
 from app.errors import FieldError, InvalidError, NotBuiltError
-from app.jobs.methods import METHODS, NOT_BUILT, Method
+from app.jobs.methods import METHODS, NOT_BUILT, Method, methods_of
 
 
 def find_method(name: object, *, kind: JobKind) -> Method:
@@ -15,7 +15,7 @@ def find_method(name: object, *, kind: JobKind) -> Method:
     InvalidError
         If there is no such method of this kind; says which there are.
     """
-    known = sorted(built.name for built in METHODS.values() if built.kind is kind)
+    known = sorted(built.name for built in methods_of(kind))
     names = f"the methods are: {', '.join(known)}" if known else f"no {kind} is built yet"
     if isinstance(name, str) and name in known:
         return METHODS[name]

@@ -7,6 +7,7 @@ from typing import Any
 from app.contracts.base import new_id
 from app.contracts.jobs import JobSpec
 from app.db.repositories import jobs
+from app.db.repositories.job_inputs import NewInput, insert_inputs
 from app.db.session import UnitOfWork
 from app.errors import TooManyJobsError
 from app.queue import JobQueue
@@ -24,7 +25,8 @@ class Submission:
     spec: JobSpec
     kind: str
     queue: str
-    dataset_id: str | None
+    inputs: tuple[NewInput, ...]
+    draw: int = 1
     listed: bool = True
     expires_at: datetime | None = None
 
@@ -68,11 +70,12 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
             labels=spec.labels,
             spec=echo(spec),
             seed=spec.seed,
-            dataset_id=submission.dataset_id,
+            draw=submission.draw,
             requested_by=submission.key_id,
             expires_at=submission.expires_at,
         ),
     )
+    insert_inputs(unit.connection, job_id=job_id, inputs=submission.inputs)
     unit.after_commit(lambda: _send(broker, job_id, submission.queue))
     return job_id
 

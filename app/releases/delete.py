@@ -4,10 +4,12 @@ from datetime import datetime
 from typing import Final
 
 from app.db.repositories import releases
+from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
-from app.errors import NotFoundError
+from app.errors import NotFoundError, ReleaseInUseError
 from app.storage.protocol import Storage
 
+_NAMED_JOBS: Final = 3
 _BATCH: Final = 100
 
 
@@ -18,11 +20,14 @@ def delete_release(*, database: Database, storage: Storage, owner: str, release_
     ------
     NotFoundError
         If there is no such release.
+    ReleaseInUseError
+        If an unfinished job uses it.
     """
     with database.unit_of_work() as unit:
-        known = "\x00" not in release_id
-        if not known or not releases.mark_deleted(unit.connection, owner=owner, release_id=release_id, now=now):
+        if "\x00" in release_id or not releases.lock(unit.connection, owner=owner, release_id=release_id):
             raise NotFoundError("there is no release with this id")
+        _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))
+        releases.mark_deleted(unit.connection, release_id=release_id, now=now)
     remove_leftovers(database=database, storage=storage, release_id=release_id)
 
 
@@ -42,3 +47,14 @@ def remove_leftovers(*, database: Database, storage: Storage, release_id: str | 
         with database.unit_of_work() as unit:
             releases.forget_files(unit.connection, keys=keys)
     return len(keys)
+
+
+def _refuse_in_use(jobs: list[tuple[str, bool]]) -> None:
+    if not jobs:
+        return
+    listed = [job_id for job_id, shown in jobs if shown]
+    if not listed:
+        raise ReleaseInUseError("questions to this release are being answered; delete it in a moment", retry_after=2)
+    raise ReleaseInUseError(
+        f"unfinished jobs use this release ({', '.join(listed)}): cancel them or wait until they have ended"
+    )

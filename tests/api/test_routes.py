@@ -86,10 +86,10 @@ STATEMENTS = (
         " VALUES ('ds_alice', 'alice', 'planted', 'ready', '{\"format\": \"csv\"}', 4, :sha, 1, '[]')"
     ),
     (
-        "INSERT INTO job (id, owner, kind, method, queue, state, spec, dataset_id, result, finished_at, release_id)"
-        " VALUES ('job_alice', 'alice', 'anonymization', 'boxes', 'batch', 'succeeded', '{}', 'ds_alice', '{}', now(),"
-        " 'rel_alice')"
+        "INSERT INTO job (id, owner, kind, method, queue, state, spec, result, finished_at, release_id)"
+        " VALUES ('job_alice', 'alice', 'anonymization', 'boxes', 'batch', 'succeeded', '{}', '{}', now(), 'rel_alice')"
     ),
+    "INSERT INTO job_input (job_id, role, position, dataset_id) VALUES ('job_alice', 'dataset_id', 0, 'ds_alice')",
     "INSERT INTO job_progress (job_id, fraction, stage) VALUES ('job_alice', 1, 'done')",
     "INSERT INTO job_event (job_id, state, attempt) VALUES ('job_alice', 'succeeded', 1)",
     "INSERT INTO job_result (job_id, body, bytes, sha256) VALUES ('job_alice', '{}', 2, :sha)",

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prov.model import ProvDocument
 
-from app.db.repositories.claims import Claim, DatasetFacts
+from app.db.repositories.claims import Claim
+from app.db.repositories.job_inputs import DatasetFacts, Inputs, JobFacts, ReleaseFacts
 from workers.runners.provenance import Published, public_document, restricted_document
 from workers.runners.randomness import new_generator, pack_generator, unpack_generator
 from workers.runners.registry import RUNNERS, register, runner_for
@@ -85,10 +86,13 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
 
 
 def test_provenance_can_be_read_as_prov_json() -> None:
+    dataset = DatasetFacts(id="ds_1", sha256="e" * 64, rows=48_842, columns=[], numeric={}, data_key="k")
+    release = ReleaseFacts(id="rel_0", method="boxes", rows=12, columns=[], flags=[], spec={}, key="k", sha256="c" * 64)
+    job = JobFacts(id="job_0", method="group", state="succeeded", spec={})
     claimed = Claim(
         id="job_1", owner="tester", kind="anonymization", method="boxes", queue="batch", spec={"k": 5, "seed": "given"},
-        seed=4711, labels={}, requested_by="key_1", dataset_id="ds_1", attempt=1, created_at=datetime.now(UTC),
-        dataset=DatasetFacts(id="ds_1", sha256="e" * 64, rows=48_842, columns=[], numeric={}, data_key="k"),
+        seed=4711, labels={}, requested_by="key_1", draw=1, attempt=1, created_at=datetime.now(UTC),
+        inputs=Inputs({"dataset_id": dataset, "other_dataset_id": dataset}, {"release_id": release}, {"model": job}),
     )  # fmt: skip
     published = Published(id="rel_1", sha256={"csv": "f" * 64}, rows=7, flags=("exact",), parameters={"k": 5})
     attempts = [{"attempt": 1, "outcome": "succeeded"}]
@@ -103,6 +107,9 @@ def test_provenance_can_be_read_as_prov_json() -> None:
             "surebox:software",
         }
         assert "4711" not in json.dumps(made)
+    inputs = ("ds_1", "rel_0", "job_0", "48842", "e" * 64, "c" * 64, "other_dataset_id")
+    assert [name for name in inputs if name in json.dumps(public_document(claimed, datetime.now(UTC), published))] == []
+    assert [name for name in inputs if name not in json.dumps(made)] == []
 
 
 def test_every_registered_runner_is_there_and_no_method_has_two() -> None:

@@ -2,10 +2,10 @@
 
 from typing import ClassVar, Literal
 
-from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.jobs import DatasetJobSpec, JobKind
 
 
-class ProbeSpec(JobSpec):
+class ProbeSpec(DatasetJobSpec):
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
 
     method: Literal["probe"] = "probe"

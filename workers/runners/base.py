@@ -5,6 +5,7 @@ hands back an `Outcome`. The loop owns everything else: claim, heartbeat, cancel
 the one transaction that ends the job. Runners keep nothing on themselves: one instance serves every job of a process.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.datasets import Column, NumericSummary
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobState, Progress
+from app.contracts.releases import ReleaseColumn
+from app.db.repositories import job_results
 from app.db.session import Connection, Database
+from app.errors import FieldError, InvalidError, pointer
 from app.settings import Settings
 from app.storage.protocol import Storage
 
@@ -35,7 +39,7 @@ class ShutdownRequestedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DatasetRef:
-    """The dataset of a job, as its profile says; the columns lie in the Parquet copy."""
+    """A dataset that a job works on, as its profile says; the columns lie in the Parquet copy."""
 
     id: str
     sha256: str
@@ -46,16 +50,43 @@ class DatasetRef:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseRef:
+    """A release that a job works on; its rows lie in the Parquet file, `spec` is that of the job that made it."""
+
+    id: str
+    method: str
+    rows: int
+    columns: tuple[ReleaseColumn, ...]
+    flags: tuple[str, ...]
+    spec: Mapping[str, Any]
+    key: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobRef:
+    """An earlier job that a job goes on from."""
+
+    id: str
+    method: str
+    state: JobState
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class JobContext:
-    """What a runner may use while it works on one job."""
+    """What a runner may use while it works on one job; inputs by the fields of the specification that name them."""
 
     id: str
     owner: str
     method: str
     spec: Mapping[str, Any]
     seed: int | None
-    dataset_id: str | None
-    dataset: DatasetRef | None
+    datasets: Mapping[str, DatasetRef]
+    releases: Mapping[str, ReleaseRef]
+    jobs: Mapping[str, JobRef]
+    #: Which random draw from the same data this is; above 1 only for methods whose draws add up.
+    draw: int
     scratch: Path
     storage: Storage
     settings: Settings
@@ -63,12 +94,34 @@ class JobContext:
     threads: int
     on_tick: Callable[[Progress], None] = field(repr=False)
 
-    def dataset_path(self) -> Path:
-        """The dataset's Parquet copy as a local file, fetched once."""
-        if self.dataset is None:
-            msg = f"job {self.id} has no dataset that was read"
-            raise ValueError(msg)
-        return self.fetch(self.dataset.data_key)
+    @property
+    def dataset(self) -> DatasetRef | None:
+        """The first dataset: what a release is made from."""
+        return next(iter(self.datasets.values()), None)
+
+    def dataset_path(self, field: str = "dataset_id") -> Path:
+        """The Parquet copy of a dataset as a local file, fetched once."""
+        return self.fetch(self.datasets[field].data_key)
+
+    def release_path(self, field: str = "release_id") -> Path:
+        """The Parquet file of a release as a local file, fetched once."""
+        return self.fetch(self.releases[field].key)
+
+    def job_result(self, field: str) -> dict[str, Any]:
+        """The whole result of an earlier job.
+
+        Raises
+        ------
+        InvalidError
+            If it has none: it did not succeed.
+        """
+        with self.database.read() as connection:
+            found = job_results.get_result(connection, job_id=self.jobs[field].id)
+        if found is None:
+            raise InvalidError("an earlier job has no result", errors=[FieldError(pointer(field), "it has no result")])
+        body = self.fetch(found.key).read_bytes() if found.body is None and found.key is not None else found.body
+        loaded: dict[str, Any] = json.loads(body or b"{}")
+        return loaded
 
     def fetch(self, key: str) -> Path:
         """A stored object as a local file in the scratch folder, fetched once."""

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.boxes import BoxesSpec, Missing, Partition
+from app.contracts.boxes import BoxesSpec, Partition
+from app.contracts.columns import Missing
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
 from workers.algorithms.boxes import anonymization

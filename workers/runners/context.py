@@ -4,24 +4,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.contracts.datasets import Column, NumericSummary
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobState, Progress
+from app.contracts.releases import ReleaseColumn
 from app.db.repositories.claims import Claim
-from workers.runners.base import DatasetRef, JobContext
+from app.db.repositories.job_inputs import DatasetFacts, JobFacts, ReleaseFacts
+from app.errors import NotFoundError
+from workers.runners.base import DatasetRef, JobContext, JobRef, ReleaseRef
 from workers.runners.resources import WorkerResources
 
 
 def job_context(
     claimed: Claim, resources: WorkerResources, *, scratch: Path, on_tick: Callable[[Progress], None]
 ) -> JobContext:
-    """The context of one attempt."""
+    """The context of one attempt; a dataset that is still to be read is not in it."""
+    inputs = claimed.inputs
     return JobContext(
         id=claimed.id,
         owner=claimed.owner,
         method=claimed.method,
         spec=claimed.spec,
         seed=claimed.seed,
-        dataset_id=claimed.dataset_id,
-        dataset=_dataset_ref(claimed),
+        datasets={role: _dataset(facts) for role, facts in inputs.datasets.items() if facts.data_key is not None},
+        releases={role: _release(facts) for role, facts in inputs.releases.items()},
+        jobs={role: _job(facts) for role, facts in inputs.jobs.items()},
+        draw=claimed.draw,
         scratch=scratch,
         storage=resources.storage,
         settings=resources.settings,
@@ -31,15 +37,31 @@ def job_context(
     )
 
 
-def _dataset_ref(claimed: Claim) -> DatasetRef | None:
-    facts = claimed.dataset
-    if facts is None or facts.rows is None or facts.data_key is None:
-        return None
+def _dataset(facts: DatasetFacts) -> DatasetRef:
     return DatasetRef(
         id=facts.id,
         sha256=facts.sha256,
-        rows=facts.rows,
+        rows=facts.rows or 0,
         columns=tuple(Column.model_validate(column) for column in facts.columns or ()),
         numeric={name: NumericSummary.model_validate(summary) for name, summary in (facts.numeric or {}).items()},
-        data_key=facts.data_key,
+        data_key=facts.data_key or "",
     )
+
+
+def _release(facts: ReleaseFacts) -> ReleaseRef:
+    if facts.key is None or facts.sha256 is None:
+        raise NotFoundError("there is no release with this id")
+    return ReleaseRef(
+        id=facts.id,
+        method=facts.method,
+        rows=facts.rows,
+        columns=tuple(ReleaseColumn.model_validate(column) for column in facts.columns),
+        flags=tuple(facts.flags),
+        spec=facts.spec,
+        key=facts.key,
+        sha256=facts.sha256,
+    )
+
+
+def _job(facts: JobFacts) -> JobRef:
+    return JobRef(id=facts.id, method=facts.method, state=JobState(facts.state), spec=facts.spec)

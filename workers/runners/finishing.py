@@ -105,7 +105,8 @@ def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, setting
 
 
 def _insert_release(connection: Connection, claimed: Claim, release: StoredRelease) -> None:
-    if claimed.dataset_id is None:
+    made_from = claimed.inputs.dataset
+    if made_from is None:
         msg = f"job {claimed.id} made a release without a dataset"
         raise ValueError(msg)
     draft = release.draft
@@ -115,7 +116,7 @@ def _insert_release(connection: Connection, claimed: Claim, release: StoredRelea
             id=release.id,
             owner=claimed.owner,
             job_id=claimed.id,
-            dataset_id=claimed.dataset_id,
+            dataset_id=made_from.id,
             method=claimed.method,
             rows=draft.rows,
             columns=draft.columns,

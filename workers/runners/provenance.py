@@ -17,6 +17,7 @@ from typing import Any
 from prov.model import ProvActivity, ProvAgent, ProvDocument, ProvEntity
 
 from app.db.repositories.claims import Claim
+from app.db.repositories.job_inputs import Inputs
 from app.db.repositories.provenance import ProvenanceRecord
 
 _NAMESPACE = "urn:surebox:"
@@ -50,6 +51,7 @@ def record(
     *, claimed: Claim, attempts: list[dict[str, Any]], finished_at: datetime, published: Published | None
 ) -> ProvenanceRecord:
     """The provenance of a job that has just succeeded."""
+    made_from = claimed.inputs.dataset
     shown = [{key: _plain(value) for key, value in attempt.items()} for attempt in attempts]
     return ProvenanceRecord(
         job_id=claimed.id,
@@ -58,8 +60,8 @@ def record(
         requested_at=claimed.created_at,
         finished_at=finished_at,
         seconds=(finished_at - attempts[-1]["started_at"]).total_seconds(),
-        dataset_id=claimed.dataset_id,
-        dataset_sha256=None if claimed.dataset is None else claimed.dataset.sha256,
+        dataset_id=None if made_from is None else made_from.id,
+        dataset_sha256=None if made_from is None else made_from.sha256,
         spec=claimed.spec,
         versions=versions(),
         attempts=shown,
@@ -82,7 +84,7 @@ def public_document(claimed: Claim, finished_at: datetime, published: Published 
     source = document.entity("surebox:source", {"prov:label": "the original microdata, withheld"})
     document.used(job, source)
     if published is not None:
-        _derive(document, job, source, _release(document, published), finished_at)
+        _derive(document, job, [source], _release(document, published), finished_at)
     return _serialized(document)
 
 
@@ -107,16 +109,43 @@ def restricted_document(
     document.wasAssociatedWith(
         job, owner, other_attributes={"surebox:api_key": claimed.requested_by} if claimed.requested_by else None
     )
-    source = None
-    if claimed.dataset is not None:
-        facts: dict[str, Any] = {"surebox:sha256": claimed.dataset.sha256}
-        if claimed.dataset.rows is not None:
-            facts["surebox:rows"] = claimed.dataset.rows
-        source = document.entity(f"surebox:{claimed.dataset.id}", facts)
-        document.used(job, source)
+    sources = _used(document, job, claimed.inputs)
     if published is not None:
-        _derive(document, job, source, _release(document, published), finished_at)
+        _derive(document, job, sources, _release(document, published), finished_at)
     return _serialized(document)
+
+
+def _used(document: ProvDocument, job: ProvActivity, inputs: Inputs) -> list[ProvEntity]:
+    """Everything the job worked on, each by the field that names it; what its release can be derived from."""
+    sources: dict[str, ProvEntity] = {}
+    for role, dataset in inputs.datasets.items():
+        facts: dict[str, Any] = {"surebox:sha256": dataset.sha256}
+        if dataset.rows is not None:
+            facts["surebox:rows"] = dataset.rows
+        _use(document, job, sources, role=role, name=dataset.id, facts=facts)
+    for role, release in inputs.releases.items():
+        facts = {"surebox:rows": release.rows, "surebox:method": release.method}
+        if release.sha256 is not None:
+            facts["surebox:sha256"] = release.sha256
+        _use(document, job, sources, role=role, name=release.id, facts=facts)
+    for role, earlier in inputs.jobs.items():
+        other = document.activity(f"surebox:{earlier.id}", other_attributes={"surebox:method": earlier.method})
+        document.wasInformedBy(job, other, other_attributes={"surebox:role": role})
+    return list(sources.values())
+
+
+def _use(
+    document: ProvDocument,
+    job: ProvActivity,
+    sources: dict[str, ProvEntity],
+    *,
+    role: str,
+    name: str,
+    facts: dict[str, Any],
+) -> None:
+    if name not in sources:
+        sources[name] = document.entity(f"surebox:{name}", facts)
+    document.used(job, sources[name], other_attributes={"prov:role": role})
 
 
 def _document() -> ProvDocument:
@@ -138,10 +167,10 @@ def _release(document: ProvDocument, published: Published) -> ProvEntity:
 
 
 def _derive(
-    document: ProvDocument, job: ProvActivity, source: ProvEntity | None, release: ProvEntity, at: datetime
+    document: ProvDocument, job: ProvActivity, sources: list[ProvEntity], release: ProvEntity, at: datetime
 ) -> None:
     document.wasGeneratedBy(release, job, at)
-    if source is not None:
+    for source in sources:
         document.wasDerivedFrom(release, source, job)
 
 

@@ -1,26 +1,26 @@
-"""Asking for an audit. None is built yet: each is refused by name, and the route is not in the OpenAPI document."""
+"""Asking for an audit; in the OpenAPI document once there is one to ask for."""
 
-from typing import Annotated, Any
+from fastapi import APIRouter, Request, Response
 
-from fastapi import APIRouter, Body, Depends, Response
-
-from app.api.deps import require
-from app.auth.principal import Principal
-from app.contracts.jobs import JobKind
-from app.errors import FieldError, InvalidError, SureboxError
-from app.jobs.lookup import find_method
+from app.api.job_requests import AskerDep, answer
+from app.api.problems import responses
+from app.api.schemas.jobs import ASKED, AuditBody
+from app.contracts.jobs import Job, JobKind
+from app.jobs.methods import methods_of
 
 router = APIRouter(tags=["jobs"])
 
 
-@router.post("/audits", operation_id="create_audit", include_in_schema=False)
-def create_audit(
-    body: Annotated[Any, Body()],
-    _: Annotated[Principal, Depends(require("jobs:write"))],
-) -> Response:
-    """Audit a dataset or a release."""
-    if not isinstance(body, dict):
-        detail = "the body must be a JSON object with a `method`"
-        raise InvalidError(detail, errors=[FieldError("", detail)])
-    method = find_method(body.get("method"), kind=JobKind.AUDIT)
-    raise SureboxError(f"the audit {method.name} has no route yet")
+@router.post(
+    "/audits",
+    operation_id="create_audit",
+    summary="Ask for an audit",
+    status_code=202,
+    response_model=Job,
+    response_description="The job, queued.",
+    responses=ASKED | responses(400, 409, 413, 415, 422, 429),
+    include_in_schema=bool(methods_of(JobKind.AUDIT)),
+)
+async def create_audit(request: Request, spec: AuditBody, asker: AskerDep) -> Response:
+    """Audit data or a release; the answer is a job, and its result once it has succeeded."""
+    return await answer(request, asker, spec)

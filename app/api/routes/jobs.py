@@ -11,10 +11,10 @@ from fastapi.responses import StreamingResponse
 from app.api.conditional import etag_of, is_fresh
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_filters import JobFilterDep
+from app.api.job_requests import Prefer
 from app.api.pagination import After, PageDep, page
 from app.api.prefer import wait_seconds
 from app.api.problems import responses
-from app.api.routes.anonymizations import Prefer
 from app.api.schemas.jobs import ETAG_HEADERS, READ_HEADERS, JobList
 from app.api.streams import JobStream, last_event_id
 from app.api.waiting import wait_finished

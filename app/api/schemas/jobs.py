@@ -1,23 +1,37 @@
 """What jobs look like on the wire: bodies that ask for them, lists, and the headers of answers."""
 
-from typing import Annotated, Any, Final
+from functools import partial, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from app.contracts.base import Contract
-from app.contracts.boxes import BoxesSpec
-from app.contracts.jobs import Job, JobKind
+from app.contracts.jobs import Job, JobKind, JobSpec
 from app.jobs.lookup import find_method
+from app.jobs.methods import methods_of
 
 
-def _built(body: Any) -> Any:
+def _built(body: Any, *, kind: JobKind) -> Any:
+    """Refuse a method that is not there by name, before anything of the body is looked at."""
     if isinstance(body, dict):
-        find_method(body.get("method"), kind=JobKind.ANONYMIZATION)
+        find_method(body.get("method"), kind=kind)
     return body
 
 
-#: One specification a method, told apart by `method`; with the second one it becomes a union with a discriminator.
-AnonymizationBody = Annotated[BoxesSpec, BeforeValidator(_built)]
+def body_of(kind: JobKind) -> Any:
+    """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
+    specs = [method.spec_type for method in methods_of(kind)] or [JobSpec]
+    told_apart: Any = Annotated[reduce(or_, specs), Field(discriminator="method")] if len(specs) > 1 else specs[0]
+    return Annotated[told_apart, BeforeValidator(partial(_built, kind=kind))]
+
+
+if TYPE_CHECKING:
+    AnonymizationBody = JobSpec
+    AuditBody = JobSpec
+else:
+    AnonymizationBody = body_of(JobKind.ANONYMIZATION)
+    AuditBody = body_of(JobKind.AUDIT)
 
 
 class JobList(Contract):
@@ -37,4 +51,10 @@ FINISHED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED
 READ_HEADERS: Final = {"Preference-Applied": _APPLIED}
 ETAG_HEADERS: Final = {
     "ETag": {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}
+}
+
+#: Answers to a request for a job, beside problems.
+ASKED: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"model": Job, "description": "The job, finished within the wait.", "headers": FINISHED_HEADERS},
+    202: {"headers": ACCEPTED_HEADERS},
 }

@@ -7,6 +7,7 @@ from app.db.models.job import job
 from app.db.models.job_attempt import job_attempt
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_event import job_event
+from app.db.models.job_input import job_input
 from app.db.models.job_progress import job_progress
 from app.db.models.job_result import job_result
 from app.db.models.metadata import metadata
@@ -23,6 +24,7 @@ __all__ = [
     "job_attempt",
     "job_checkpoint",
     "job_event",
+    "job_input",
     "job_progress",
     "job_result",
     "metadata",

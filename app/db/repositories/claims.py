@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from app.contracts.jobs import JobState, Progress
-from app.db.models.dataset import dataset
 from app.db.models.job import job
 from app.db.models.job_attempt import job_attempt
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_progress import change, job_progress
 from app.db.models.job_result import job_result
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
+from app.db.repositories.job_inputs import Inputs, of_job
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
@@ -26,20 +26,8 @@ from app.errors import FencedError
 
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.queue, job.c.spec, job.c.seed, job.c.labels,
-    job.c.requested_by, job.c.dataset_id, job.c.attempt, job.c.created_at,
+    job.c.requested_by, job.c.draw, job.c.attempt, job.c.created_at,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetFacts:
-    """The row of a job's dataset, as far as it has been read."""
-
-    id: str
-    sha256: str
-    rows: int | None
-    columns: list[dict[str, Any]] | None
-    numeric: dict[str, Any] | None
-    data_key: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +43,10 @@ class Claim:
     seed: int | None
     labels: dict[str, str]
     requested_by: str | None
-    dataset_id: str | None
+    draw: int
     attempt: int
     created_at: datetime
-    dataset: DatasetFacts | None
+    inputs: Inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +78,6 @@ _CLAIM = (
     )
     .returning(*_CLAIMED)
 )
-_DATASET = select(
-    dataset.c.id, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric, dataset.c.data_key
-).where(dataset.c.id == bindparam("dataset_id"))
 
 
 def claim(connection: Connection, *, job_id: str, worker: str) -> Claim | None:
@@ -108,11 +93,7 @@ def claim(connection: Connection, *, job_id: str, worker: str) -> Claim | None:
     )
     record_event(connection, job_id=job_id, state=JobState.RUNNING, attempt=row["attempt"], reason="claimed")
     notify(connection, job_id=job_id)
-    facts = None
-    if row["dataset_id"] is not None:
-        found = connection.execute(_DATASET, {"dataset_id": row["dataset_id"]}).mappings().one()
-        facts = DatasetFacts(**found)
-    return Claim(**row, dataset=facts)
+    return Claim(**row, inputs=of_job(connection, job_id=job_id))
 
 
 def _mine(job_id: str, attempt: int) -> ColumnElement[bool]:
@@ -171,8 +152,8 @@ def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetim
     if row is None:
         raise FencedError(f"attempt {claimed.attempt} of job {claimed.id} has lost it")
     record_end(connection, job_id=claimed.id, attempt=claimed.attempt, ending=ending)
-    if claimed.kind == INGEST and claimed.dataset_id is not None and ending.state is not JobState.SUCCEEDED:
-        fail_ingest(connection, dataset_id=claimed.dataset_id, problem=ending.error or CANCELLED_INGEST)
+    if claimed.kind == INGEST and ending.state is not JobState.SUCCEEDED:
+        fail_ingest(connection, job_id=claimed.id, problem=ending.error or CANCELLED_INGEST)
     finished_at: datetime = row.finished_at
     return finished_at
 

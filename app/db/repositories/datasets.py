@@ -9,7 +9,6 @@ from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, up
 
 from app.contracts.datasets import Column, Dataset, DatasetState, Profile, ReadOptions
 from app.db.models.dataset import dataset
-from app.db.models.job import job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,17 +108,6 @@ def lock(connection: Connection, *, owner: str, dataset_id: str) -> bool:
     """Keep submissions away from the owner's dataset until the transaction ends; False when there is none."""
     statement = select(dataset.c.id).where(_visible(owner), dataset.c.id == dataset_id).with_for_update()
     return connection.execute(statement).first() is not None
-
-
-def unfinished_jobs(connection: Connection, *, dataset_id: str, limit: int) -> list[tuple[str, bool]]:
-    """Ids of jobs that still need the dataset, and whether each is listed."""
-    statement = (
-        select(job.c.id, job.c.listed)
-        .where(job.c.dataset_id == dataset_id, job.c.finished_at.is_(None))
-        .order_by(job.c.created_at)
-        .limit(limit)
-    )
-    return [(row.id, row.listed) for row in connection.execute(statement)]
 
 
 def mark_deleted(connection: Connection, *, dataset_id: str, now: datetime) -> None:

@@ -1,27 +1,57 @@
-"""The datasets that jobs work on, as a submission sees them."""
+"""The datasets, releases and earlier jobs that a submission names. Each lock keeps deletions away until its end."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, or_, select
 
 from app.contracts.datasets import Column, DatasetState, NumericSummary, Profile
+from app.contracts.jobs import JobState
 from app.db.models.dataset import dataset
+from app.db.models.job import job
+from app.db.models.job_input import job_input
+from app.db.models.release import release
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class FoundDataset:
     """A dataset that a submission names; its profile once it is ready."""
 
     state: DatasetState
+    sha256: str
     profile: Profile | None
 
 
-def lock_input(connection: Connection, *, owner: str, dataset_id: str) -> Input | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRelease:
+    """A release that a submission names, and the specification it was made with."""
+
+    id: str
+    method: str
+    dataset_id: str
+    rows: int
+    columns: Sequence[Mapping[str, str]]
+    flags: Sequence[str]
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundJob:
+    """An earlier job that a submission names."""
+
+    id: str
+    method: str
+    state: str
+    spec: Mapping[str, Any]
+
+
+def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> FoundDataset | None:
     """The owner's dataset of this id, which cannot be deleted until the transaction ends."""
     if "\x00" in dataset_id:  # Postgres refuses the character itself
         return None
     statement = (
-        select(dataset.c.state, dataset.c.rows, dataset.c.columns, dataset.c.numeric)
+        select(dataset.c.state, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric)
         .where(dataset.c.id == dataset_id, dataset.c.owner == owner, dataset.c.state != DatasetState.DELETED)
         .with_for_update(read=True)
     )
@@ -29,10 +59,53 @@ def lock_input(connection: Connection, *, owner: str, dataset_id: str) -> Input 
     if row is None:
         return None
     if row.state != DatasetState.READY:
-        return Input(DatasetState(row.state), None)
+        return FoundDataset(DatasetState(row.state), row.sha256, None)
     profile = Profile(
         rows=row.rows,
         columns=tuple(Column.model_validate(column) for column in row.columns),
         numeric={name: NumericSummary.model_validate(summary) for name, summary in (row.numeric or {}).items()},
     )
-    return Input(DatasetState.READY, profile)
+    return FoundDataset(DatasetState.READY, row.sha256, profile)
+
+
+def lock_release(connection: Connection, *, owner: str, release_id: str) -> FoundRelease | None:
+    """The owner's release of this id, which cannot be deleted until the transaction ends."""
+    if "\x00" in release_id:
+        return None
+    statement = (
+        select(
+            release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
+            job.c.spec,
+        )
+        .join(job, job.c.id == release.c.job_id)
+        .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+        .with_for_update(read=True, of=release)
+    )  # fmt: skip
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else FoundRelease(**row)
+
+
+def get_job(connection: Connection, *, owner: str, job_id: str) -> FoundJob | None:
+    """The owner's listed job of this id; listed jobs are never removed."""
+    if "\x00" in job_id:
+        return None
+    statement = select(job.c.id, job.c.method, job.c.state, job.c.spec)
+    mine = statement.where(job.c.id == job_id, job.c.owner == owner, job.c.listed)
+    row = connection.execute(mine).mappings().first()
+    return None if row is None else FoundJob(**row)
+
+
+def count_draws(connection: Connection, *, owner: str, method: str, sha256: str) -> int:
+    """How many jobs of this method have drawn, or are going to draw, from data with this checksum.
+
+    The bytes count, not the dataset's id: deleting a dataset and uploading it again does not make old releases of it
+    forgotten. Call it under `jobs.lock_submissions`, or two submissions at once would both count the same.
+    """
+    statement = (
+        select(func.count(job.c.id.distinct()))
+        .join(job_input, job_input.c.job_id == job.c.id)
+        .join(dataset, dataset.c.id == job_input.c.dataset_id)
+        .where(job.c.owner == owner, job.c.method == method, dataset.c.owner == owner, dataset.c.sha256 == sha256)
+        .where(or_(job.c.finished_at.is_(None), job.c.state == JobState.SUCCEEDED))
+    )
+    return connection.execute(statement).scalar_one()

@@ -12,6 +12,7 @@ from app.db.job_record import JobRecord, select_jobs
 from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_event import job_event
+from app.db.models.job_input import job_input
 from app.db.models.job_progress import change, job_progress
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.notify import notify
@@ -36,7 +37,7 @@ class NewJob:
     labels: Mapping[str, str]
     spec: Mapping[str, Any]
     seed: int | None
-    dataset_id: str | None
+    draw: int
     requested_by: str | None
     expires_at: datetime | None = None
 
@@ -82,7 +83,7 @@ def insert_job(connection: Connection, *, new: NewJob) -> None:
             labels=dict(new.labels),
             spec=dict(new.spec),
             seed=new.seed,
-            dataset_id=new.dataset_id,
+            draw=new.draw,
             requested_by=new.requested_by,
             expires_at=new.expires_at,
             enqueued_at=func.now(),
@@ -120,7 +121,8 @@ def list_jobs(
     if only.kind is not None:
         statement = statement.where(job.c.kind == only.kind)
     if only.dataset_id is not None:
-        statement = statement.where(job.c.dataset_id == only.dataset_id)
+        users = select(job_input.c.job_id).where(job_input.c.dataset_id == only.dataset_id)
+        statement = statement.where(job.c.id.in_(users))
     if only.created_after is not None:
         statement = statement.where(job.c.created_at > only.created_after)
     if only.labels:
@@ -145,10 +147,9 @@ def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
     asked = {"cancel_requested_at": func.coalesce(job.c.cancel_requested_at, func.now())}
     if row.state == JobState.QUEUED:
         ended = {"state": JobState.CANCELLED, "finished_at": func.clock_timestamp()}
-        row_ended = update(job).where(mine).values(**asked, **ended).returning(job.c.kind, job.c.dataset_id)
-        cancelled = connection.execute(row_ended).one()
-        if cancelled.kind == INGEST and cancelled.dataset_id is not None:
-            fail_ingest(connection, dataset_id=cancelled.dataset_id, problem=CANCELLED_INGEST)
+        row_ended = update(job).where(mine).values(**asked, **ended).returning(job.c.kind)
+        if connection.execute(row_ended).scalar_one() == INGEST:
+            fail_ingest(connection, job_id=job_id, problem=CANCELLED_INGEST)
         connection.execute(
             update(job_progress)
             .where(job_progress.c.job_id == job_id)

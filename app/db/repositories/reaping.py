@@ -84,9 +84,7 @@ def lose(connection: Connection, *, job_id: str, attempt: int, max_attempts: int
 
 
 def _running() -> Any:
-    columns = (
-        job.c.id, job.c.queue, job.c.kind, job.c.dataset_id, job.c.attempt, job.c.given_back, job.c.cancel_requested_at
-    )  # fmt: skip
+    columns = (job.c.id, job.c.queue, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
     joined = select(*columns).join(job_progress, job_progress.c.job_id == job.c.id)
     return joined.where(job.c.state == JobState.RUNNING)
 
@@ -127,5 +125,5 @@ def _end(connection: Connection, row: Row[Any], ending: Ending, *, problem: Mapp
         )
     )
     record_end(connection, job_id=row.id, attempt=row.attempt, ending=ending)
-    if row.kind == INGEST and row.dataset_id is not None:
-        fail_ingest(connection, dataset_id=row.dataset_id, problem=problem)
+    if row.kind == INGEST:
+        fail_ingest(connection, job_id=row.id, problem=problem)

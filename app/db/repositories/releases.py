@@ -126,10 +126,15 @@ def get_public_provenance(connection: Connection, *, owner: str, release_id: str
     return connection.execute(statement).scalar_one_or_none()
 
 
-def mark_deleted(connection: Connection, *, owner: str, release_id: str, now: datetime) -> bool:
-    """Make the owner's release invisible; False when there is none. Its files are still to be removed."""
-    statement = update(release).where(_visible(owner), release.c.id == release_id).values(deleted_at=now)
-    return connection.execute(statement).rowcount == 1
+def lock(connection: Connection, *, owner: str, release_id: str) -> bool:
+    """Keep submissions away from the owner's release until the transaction ends; False when there is none."""
+    statement = select(release.c.id).where(_visible(owner), release.c.id == release_id).with_for_update()
+    return connection.execute(statement).first() is not None
+
+
+def mark_deleted(connection: Connection, *, release_id: str, now: datetime) -> None:
+    """Make a release invisible. Its files are still to be removed."""
+    connection.execute(update(release).where(release.c.id == release_id).values(deleted_at=now))
 
 
 def files_of_deleted(connection: Connection, *, limit: int, release_id: str | None = None) -> list[str]:

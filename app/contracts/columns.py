@@ -1,0 +1,33 @@
+"""What specifications of several methods say of columns and their values."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+ColumnName = Annotated[str, Field(min_length=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+#: Public limits of a column, both included.
+Domain = tuple[Finite, Finite]
+
+
+class Missing(StrEnum):
+    """What becomes of records with a missing value in `columns`."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+def check_different(*, field: str, names: tuple[str, ...]) -> None:
+    """Raise ValueError when a column stands twice in a field."""
+    if len(set(names)) != len(names):
+        msg = f"a column stands twice in `{field}`"
+        raise ValueError(msg)
+
+
+def check_domains(domains: dict[str, tuple[float, float]]) -> None:
+    """Raise ValueError when a domain is empty."""
+    for column, (lo, hi) in domains.items():
+        if not lo < hi:
+            msg = f"the domain of {column!r} must be [lo, hi] with lo below hi"
+            raise ValueError(msg)

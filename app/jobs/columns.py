@@ -1,0 +1,109 @@
+"""What a dataset's profile decides about the columns of a specification, for every method alike."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from app.contracts.columns import Missing
+from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
+from app.errors import FieldError, pointer
+
+#: A double holds every integer up to this size.
+EXACT_INTEGER = 2**53
+
+
+class OfColumns(Protocol):
+    """A specification that computes with numeric columns of one dataset."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns to compute with."""
+
+    @property
+    def missing(self) -> Missing:
+        """What becomes of records with missing values."""
+
+    @property
+    def domains(self) -> Mapping[str, tuple[float, float]]:
+        """Public limits."""
+
+
+def named(profile: Profile) -> dict[str, Column]:
+    """The profile's columns by name."""
+    return {column.name: column for column in profile.columns}
+
+
+def wrong_column(name: str, columns: Mapping[str, Column], *, numeric: bool = False) -> str | None:
+    """What is wrong with naming this column, if anything is."""
+    if name not in columns:
+        return f"the dataset has no column {name!r}"
+    if numeric and columns[name].type not in NUMERIC:
+        return f"column {name!r} is {columns[name].type}, not numeric"
+    return None
+
+
+def wrong_columns(
+    field: str, names: Iterable[str], columns: Mapping[str, Column], *, numeric: bool = False
+) -> Iterator[FieldError]:
+    """Names in a list that the dataset does not have, or that are not numeric."""
+    for index, name in enumerate(names):
+        if (wrong := wrong_column(name, columns, numeric=numeric)) is not None:
+            yield FieldError(pointer(field, index), wrong)
+
+
+def wrong_domains(spec: OfColumns) -> Iterator[FieldError]:
+    """Domains of what is not among the columns."""
+    for name in spec.domains:
+        if name not in spec.columns:
+            yield FieldError(pointer("domains", name), f"{name!r} is not one of `columns`")
+
+
+def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
+    """Values that cannot be computed with, or lie outside what the specification calls their domain."""
+    columns = named(profile)
+    for index, name in enumerate(spec.columns):
+        if name not in columns or name not in profile.numeric:
+            continue
+        column, summary = columns[name], profile.numeric[name]
+        if spec.missing is Missing.REFUSE and column.missing:
+            yield FieldError(
+                pointer("columns", index),
+                f"column {name!r} has {column.missing} missing values: `missing: drop` leaves those records out",
+            )
+        yield from wrong_numbers(pointer("columns", index), column, summary)
+        if name in spec.domains and _outside(summary, spec.domains[name]):
+            yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
+
+
+def wrong_numbers(where: str, column: Column, summary: NumericSummary) -> Iterator[FieldError]:
+    """Numbers of a column that a computation with doubles cannot take; `where` is the pointer to its name."""
+    if summary.infinite:
+        yield FieldError(where, f"column {column.name!r} has {summary.infinite} infinite values")
+    if column.type is ColumnType.INTEGER and _wide(summary):
+        yield FieldError(where, f"column {column.name!r} has integers beyond 2^53 in size")
+
+
+def complete_records(spec: OfColumns, profile: Profile) -> int:
+    """The most records that can take part: all, or those left by the column with most missing values."""
+    if spec.missing is Missing.REFUSE:
+        return profile.rows
+    columns = named(profile)
+    return profile.rows - max((columns[name].missing for name in spec.columns if name in columns), default=0)
+
+
+def too_few(k: float, *, largest: int, rows: int) -> Iterator[FieldError]:
+    """A k that more records were needed for than there are."""
+    if k > largest:
+        what = f"{largest} records" if largest == rows else f"at most {largest} complete records"
+        yield FieldError("/k", f"k = {k:.16g} asked, {what}: the largest k is {largest}")
+
+
+def _wide(summary: NumericSummary) -> bool:
+    ends = (summary.finite_minimum or 0.0, summary.finite_maximum or 0.0)
+    return max(map(abs, ends)) > EXACT_INTEGER
+
+
+def _outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
+    lo, hi = domain
+    if summary.finite_minimum is None or summary.finite_maximum is None:
+        return False
+    return summary.finite_minimum < lo or summary.finite_maximum > hi
