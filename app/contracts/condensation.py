@@ -1,0 +1,45 @@
+"""Anonymization `condensation`: groups of k similar records, published as made-up records with the group's moments."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.contracts.base import Contract
+from app.contracts.columns import ColumnName, Domain, Missing, check_different
+from app.contracts.jobs import DatasetJobSpec, JobKind
+
+
+class CondensationSpec(DatasetJobSpec):
+    """Condensation (Aggarwal and Yu 2004): pseudo-records drawn with the mean and covariance of groups."""
+
+    kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+
+    method: Literal["condensation"]
+    columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published condensed.")
+    k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a group.")
+    keep: tuple[ColumnName, ...] = Field(
+        default=(), description="Columns published unchanged, each row with the values of a record of its group."
+    )
+    missing: Missing = Missing.REFUSE
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_different(field="columns", names=self.columns)
+        check_different(field="keep", names=self.keep)
+        return self
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """Condensed records know no limits."""
+        return {}
+
+
+class CondensationResult(Contract):
+    """Result of a `condensation` job."""
+
+    records: int = Field(description="Of the dataset.")
+    released: int
+    dropped: int = Field(description="Records left out for a missing value.")
+    groups: int
+    smallest_group: int
+    largest_group: int

@@ -1,0 +1,58 @@
+"""Audit `linkage`: how well somebody who knows the original finds the record behind a released row."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from app.contracts.base import Contract
+from app.contracts.jobs import JobKind, JobSpec
+
+#: Released rows that are all tried; of more, as many are drawn.
+EXHAUSTIVE = 100_000
+
+
+class LinkageSpec(JobSpec):
+    """The linkage attack on one release."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    method: Literal["linkage"]
+    release_id: str = Field(description="The release that is attacked.")
+    dataset_id: str | None = Field(
+        default=None, description="What the adversary knows; default: the original of the release."
+    )
+    original_id: str | None = Field(
+        default=None, description="The release's original, where the adversary knows another dataset; filled in."
+    )
+
+
+class Ranks(Contract):
+    """Where the true records stand among those the adversary knows, best fit first; ties count against him."""
+
+    mean_rank: float
+    rank_quantiles: dict[str, float] = Field(description="By probability.")
+    share_rank_1: float = Field(description="Rows whose true record fits better than every other one.")
+    share_below_k: float = Field(description="Rows that fewer than k known records fit as well.")
+    mean_posterior: float = Field(description="Mean probability the adversary gives the true record.")
+    intervals: dict[str, tuple[float, float]] | None = Field(
+        default=None,
+        description="95 % confidence intervals where rows were drawn; null: all were tried.",
+    )
+
+
+class Attack(Ranks):
+    """An attack that knows every record of the dataset, and beside it one that knows 90 % of them."""
+
+    known_90: Ranks | None = Field(default=None, description="The same for rows whose record is among 90 % known.")
+
+
+class LinkageResult(Attack):
+    """Result of a `linkage` job: by fit alone, and with the scales matched."""
+
+    records: int = Field(description="Rows of the release.")
+    candidates: int = Field(description="Records the adversary knows.")
+    sampled: int = Field(description="Rows that were tried.")
+    k: float | None = Field(description="The release's k; null where each record has its own.")
+    with_scale_matching: Attack | None = Field(
+        description="The adversary also computes each known record's scale again and compares; null: there is none."
+    )

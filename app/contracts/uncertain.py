@@ -1,0 +1,135 @@
+"""Anonymization `uncertain`: every record published as a density that k records of the original fit, in expectation."""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.contracts.base import Contract
+from app.contracts.columns import ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.jobs import DatasetJobSpec, JobKind
+
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Model(StrEnum):
+    """The family of densities."""
+
+    GAUSSIAN = "gaussian"
+    UNIFORM = "uniform"
+
+
+class Scales(StrEnum):
+    """Who shares a scale; a scale of one's own names the record to whoever knows the original."""
+
+    COMMON = "common"
+    SHARED = "shared"
+    PER_RECORD = "per_record"
+
+
+class Scaling(StrEnum):
+    """The shape of the densities: the columns' own units, those of the neighbours, or the neighbours' main axes."""
+
+    GLOBAL = "global"
+    LOCAL = "local"
+    ROTATED = "rotated"
+
+
+#: Share of rare records that is left out where nothing else is asked.
+DISMISS = 0.01
+#: Kind of the entry among the public statistics that gives a column's unit in scaled space.
+SCALING_UNIT = "scaling_unit"
+#: Least number of records in a cell of `shared`, in units of k.
+CELL = 8
+
+
+class UncertainSpec(DatasetJobSpec):
+    """Uncertain k-anonymity: noise just large enough that k records fit, published with its size."""
+
+    kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+
+    method: Literal["uncertain"]
+    columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")
+    k: Annotated[float, Field(ge=1, le=2**53, allow_inf_nan=False)] | None = Field(
+        default=None, description="Expected number of records that fit a released one; may be fractional."
+    )
+    k_column: ColumnName | None = Field(
+        default=None, description="A numeric column with the k of each record; it wins over `k`."
+    )
+    model: Model = Field(default=Model.GAUSSIAN, description="`uniform`: a cube instead of a bell.")
+    scales: Scales = Field(
+        default=Scales.COMMON,
+        description="`common`: one for all; `shared`: one per cell of space; `per_record`: the smallest, but they "
+        "identify records to whoever knows the original.",
+    )
+    dismiss: float | None = Field(
+        default=None, ge=0, lt=1, description="Share of rare records left out; default 0.01; not with `per_record`."
+    )
+    cell_size: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
+        default=None, description="Least number of records that share a scale under `shared`; default 8 k."
+    )
+    scaling: Scaling = Field(default=Scaling.GLOBAL, description="`local` and `rotated` not with `common` scales.")
+    minimum_scale: NotNegative | dict[ColumnName, NotNegative] = Field(
+        default=0.0, description="Least scale, in the columns' own units: one for all columns, or for each."
+    )
+    domains: dict[ColumnName, Domain] = Field(
+        default_factory=dict, description="Public limits of columns; counts are conditioned on them."
+    )
+    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the noise.")
+    missing: Missing = Missing.REFUSE
+    allow_repeat: bool = Field(
+        default=False, description="Release data again that were released so before: the draws average out."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.k is None and self.k_column is None:
+            msg = "`k` or `k_column` is needed"
+            raise ValueError(msg)
+        check_different(field="columns", names=self.columns)
+        check_different(field="keep", names=self.keep)
+        check_domains(self.domains)
+        return self
+
+
+class Anonymity(Contract):
+    """Expected number of records that fit a released one at least as well as its own: over the released records."""
+
+    min: float
+    mean: float
+    max: float
+
+
+class UncertainResult(Contract):
+    """Result of an `uncertain` job."""
+
+    records: int = Field(description="Of the dataset.")
+    released: int
+    dismissed: int = Field(description="Rare records left out.")
+    dropped: int = Field(description="Records left out for a missing value.")
+    k: float | None = Field(description="As asked; null where each record has its own.")
+    model: Model
+    scales: Scales
+    scaling: Scaling
+    expected_anonymity: Anonymity = Field(description="Certain to be no more than the true one.")
+    certified_error: float = Field(description="Most by which the true expected anonymity exceeds it.")
+    zero_scale_records: int = Field(description="Records published as they are.")
+    mean_scale: dict[str, float]
+    cells: int = Field(description="Sets of records that share a scale.")
+    expected_anonymity_with_keep: Anonymity | None = Field(
+        default=None, description="Counted among records that agree in the kept columns; null where none is kept."
+    )
+    draw: int = Field(description="1: the first release of these data; 2: the second, and so on.")
+    expected_anonymity_of_all_draws: Anonymity | None = Field(
+        default=None,
+        description="At least so many fit all draws together, had all the same scales; null at the first.",
+    )
+
+
+class EstimatedStatistic(Contract):
+    """A statistic of the original, estimated from what is published alone."""
+
+    kind: str
+    of: tuple[str, ...]
+    estimate: float | None
+    standard_error: float | None = Field(description="Of the noise: how far the released records' own value may lie.")

@@ -1,0 +1,32 @@
+"""What the specification of `condensation` and the dataset's profile decide before a job is accepted."""
+
+from collections.abc import Iterator
+
+from app.contracts.condensation import CondensationSpec
+from app.errors import FieldError, pointer
+from app.jobs.columns import complete_records, named, too_few, wrong_columns, wrong_values
+from app.jobs.inputs import Given
+
+
+def fill(spec: CondensationSpec, given: Given) -> CondensationSpec:  # noqa: ARG001  (every method's signature)
+    """The specification as it stands: no default hangs on the data."""
+    return spec
+
+
+def check(spec: CondensationSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on this dataset, each with its pointer."""
+    profile = given.profile()
+    columns = named(profile)
+    return [
+        *wrong_columns("columns", spec.columns, columns, numeric=True),
+        *wrong_columns("keep", spec.keep, columns),
+        *_names(spec),
+        *wrong_values(spec, profile),
+        *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
+    ]
+
+
+def _names(spec: CondensationSpec) -> Iterator[FieldError]:
+    for index, name in enumerate(spec.keep):
+        if name in spec.columns:
+            yield FieldError(pointer("keep", index), f"{name!r} is published condensed: it cannot be kept as well")

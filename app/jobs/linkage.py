@@ -1,0 +1,51 @@
+"""What the specification of `linkage`, the release and the adversary's dataset decide before a job is accepted."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from app.contracts.datasets import Profile
+from app.contracts.linkage import LinkageSpec
+from app.errors import FieldError
+from app.jobs.columns import named, wrong_column, wrong_numbers
+from app.jobs.inputs import Given, ReleaseInput
+
+#: Methods that change values and not who stands beside whom; of the others, what a row's true record is has no meaning.
+LINKED: Final = ("boxes", "uncertain", "condensation")
+
+
+def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
+    """The specification with the adversary's knowledge: by default the original, which is needed beside any other."""
+    release = given.releases["release_id"]
+    known = spec.dataset_id or release.dataset_id
+    apart = known != release.dataset_id and release.method != "boxes"
+    return spec.model_copy(
+        update={"dataset_id": known, "original_id": spec.original_id or (release.dataset_id if apart else None)}
+    )
+
+
+def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on this release and this dataset, each with its pointer."""
+    release = given.releases["release_id"]
+    if release.method not in LINKED:
+        return [
+            FieldError(
+                "/release_id",
+                f"a release of `{release.method}` cannot be attacked by linkage; releases of "
+                f"{', '.join(f'`{method}`' for method in LINKED)} can",
+            )
+        ]
+    wrong = []
+    if spec.original_id not in {None, release.dataset_id}:
+        wrong.append(FieldError("/original_id", f"the original of this release is {release.dataset_id}"))
+    return [*wrong, *_columns(release, given.profile())]
+
+
+def _columns(release: ReleaseInput, profile: Profile) -> Iterator[FieldError]:
+    columns = named(profile)
+    for name in release.spec["columns"]:
+        if (wrong := wrong_column(name, columns, numeric=True)) is not None:
+            yield FieldError("/dataset_id", f"{wrong}, which the release is about")
+        elif name in profile.numeric:
+            yield from wrong_numbers("/dataset_id", columns[name], profile.numeric[name])
+        if name in columns and columns[name].missing >= profile.rows:
+            yield FieldError("/dataset_id", f"column {name!r} has no values")

@@ -1,0 +1,149 @@
+"""What the specification of `uncertain` and the dataset's profile decide before a job is accepted."""
+
+from collections.abc import Iterator
+from math import ceil
+
+from app.contracts.datasets import NumericSummary, Profile
+from app.contracts.uncertain import CELL, DISMISS, Scales, Scaling, UncertainSpec
+from app.errors import FieldError, pointer
+from app.jobs.columns import (
+    complete_records,
+    named,
+    wrong_column,
+    wrong_columns,
+    wrong_domains,
+    wrong_numbers,
+    wrong_values,
+)
+from app.jobs.inputs import Given
+
+
+def fill(spec: UncertainSpec, given: Given) -> UncertainSpec:
+    """The specification with the defaults that hang on its scales: what is dismissed, and how large cells are.
+
+    They stay unset where they mean nothing, so that `check` can tell what was asked for.
+    """
+    profile, found = given.profile(), {}
+    if spec.dismiss is None and spec.scales is not Scales.PER_RECORD:
+        found["dismiss"] = DISMISS
+    if spec.cell_size is None and spec.scales is Scales.SHARED:
+        records = max(complete_records(spec, profile), 1)
+        found["cell_size"] = min(ceil(CELL * min(_largest_k(spec, profile), records)), records)
+    return spec.model_copy(update=found)
+
+
+def _largest_k(spec: UncertainSpec, profile: Profile) -> float:
+    if spec.k_column is None:
+        return spec.k or 1.0
+    summary = profile.numeric.get(spec.k_column)
+    return 1.0 if summary is None else max(summary.finite_maximum or 1.0, 1.0)
+
+
+def check(spec: UncertainSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on this dataset, each with its pointer."""
+    profile = given.profile()
+    columns = named(profile)
+    return [
+        *wrong_columns("columns", spec.columns, columns, numeric=True),
+        *wrong_columns("keep", spec.keep, columns),
+        *wrong_domains(spec),
+        *_names(spec),
+        *_meaningless(spec),
+        *wrong_values(spec, profile),
+        *_minimum(spec),
+        *_k_of_records(spec, profile),
+        *_feasible(spec, profile),
+        *_repeated(spec, given.earlier_draws),
+    ]
+
+
+def published(spec: UncertainSpec) -> Iterator[tuple[int, str]]:
+    """The names that the release gives, each with the place in `columns` of the column it comes from."""
+    axes = [f"axis_{i}" for i in range(1, len(spec.columns) + 1)] if spec.scaling is Scaling.ROTATED else []
+    for index, name in enumerate(spec.columns):
+        yield index, name
+        yield from ((index, f"{name}_{part}") for part in ("scale", *axes))
+
+
+def _names(spec: UncertainSpec) -> Iterator[FieldError]:
+    taken: dict[str, int] = {}
+    for index, name in published(spec):
+        if name in taken:
+            blamed = max(index, taken[name])
+            yield FieldError(pointer("columns", blamed), f"two columns of the release would have the name {name!r}")
+        taken[name] = index
+    for index, name in enumerate(spec.keep):
+        if name in spec.columns:
+            yield FieldError(pointer("keep", index), f"{name!r} is published with noise: it cannot be kept as well")
+        elif name in taken:
+            yield FieldError(pointer("keep", index), f"the name {name!r} is one of the release's own columns")
+
+
+def _meaningless(spec: UncertainSpec) -> Iterator[FieldError]:
+    if spec.scaling is not Scaling.GLOBAL and spec.scales is Scales.COMMON:
+        yield FieldError(
+            "/scaling",
+            f"scaling `{spec.scaling}` gives every neighbourhood its own shape, `common` scales give all the same: "
+            "ask for scales `shared` or `per_record`",
+        )
+    if spec.dismiss and spec.scales is Scales.PER_RECORD:
+        yield FieldError("/dismiss", "with scales `per_record` no record is dismissed; `common` and `shared` do that")
+    if spec.cell_size is not None and spec.scales is not Scales.SHARED:
+        yield FieldError("/cell_size", f"cells are made for scales `shared` only, not for `{spec.scales}`")
+
+
+def _minimum(spec: UncertainSpec) -> Iterator[FieldError]:
+    if isinstance(spec.minimum_scale, dict):
+        for name in spec.minimum_scale:
+            if name not in spec.columns:
+                yield FieldError(pointer("minimum_scale", name), f"{name!r} is not one of `columns`")
+
+
+def _k_of_records(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
+    name, columns = spec.k_column, named(profile)
+    if name is None:
+        return
+    if (wrong := wrong_column(name, columns, numeric=True)) is not None:
+        yield FieldError("/k_column", wrong)
+        return
+    if columns[name].missing:
+        yield FieldError(
+            "/k_column", f"column {name!r} has {columns[name].missing} missing values: every record needs a k"
+        )
+    if (summary := profile.numeric.get(name)) is not None:
+        yield from wrong_numbers("/k_column", columns[name], summary)
+        yield from _k_out_of_range(summary, complete_records(spec, profile))
+
+
+def _k_out_of_range(summary: NumericSummary, records: int) -> Iterator[FieldError]:
+    if summary.finite_minimum is not None and summary.finite_minimum < 1:
+        yield FieldError("/k_column", "k is at least 1; the column has smaller values")
+    if summary.finite_maximum is not None and summary.finite_maximum > records:
+        yield FieldError("/k_column", f"the column has values above {records}, the number of records that take part")
+
+
+def _feasible(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
+    records = complete_records(spec, profile)
+    if spec.k is not None and spec.k_column is None and spec.k > records:
+        yield FieldError(
+            "/k", f"k = {spec.k:g} asked, {_told(records, profile.rows)}: the largest k is at most {records}"
+        )
+    if spec.scales is Scales.SHARED and spec.cell_size is not None and spec.cell_size > records:
+        yield FieldError(
+            "/cell_size",
+            f"cells of {spec.cell_size} asked, {_told(records, profile.rows)}: at most {records} fit into one",
+        )
+
+
+def _told(records: int, rows: int) -> str:
+    return f"{records} records" if records == rows else f"at most {records} complete records"
+
+
+def _repeated(spec: UncertainSpec, earlier: int) -> Iterator[FieldError]:
+    if earlier and not spec.allow_repeat:
+        yield FieldError(
+            "/allow_repeat",
+            f"these data were released by `uncertain` {'once' if earlier == 1 else f'{earlier} times'} before: "
+            f"the noise of {earlier + 1} draws averages out, and fewer than k records fit all of them. "
+            "`allow_repeat: true` draws again and says how many",
+        )
