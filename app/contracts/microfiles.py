@@ -1,0 +1,192 @@
+"""What group anonymity says of a microfile: values, recoding, linguistic variables, the group, outliers."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    Tag,
+    model_validator,
+)
+
+from app.contracts.base import Contract
+from app.contracts.columns import ColumnName, Finite, check_different
+
+#: A point of a membership function; beyond this size differences of points would overflow.
+Point = Annotated[float, Field(ge=-1e150, le=1e150, allow_inf_nan=False)]
+#: A cell as a body names it; it compares as the column's type, so `1` and `"1"` are the same integer.
+Value: TypeAlias = StrictStr | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | StrictBool
+#: What a cell becomes: a value, or null for missing.
+Recoded: TypeAlias = StrictStr | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | None
+
+MOST_TERMS: Final = 100
+MOST_VARIABLES: Final = 100
+MOST_VALUES: Final = 100_000
+
+
+def _listed(given: Any) -> Any:
+    """A single value stands for the list of it."""
+    return [given] if isinstance(given, str | int | float) else given
+
+
+#: One value of the parameter: a value per parameter column.
+ParameterValue = Annotated[
+    tuple[Value, ...],
+    BeforeValidator(_listed, json_schema_input_type=tuple[Value, ...] | Value),
+    Field(min_length=1),
+]
+
+
+class GaussianTerm(Contract):
+    """A term whose grade falls off like a bell."""
+
+    name: str = Field(min_length=1, max_length=200)
+    shape: Literal["gaussian"]
+    sigma: float = Field(gt=0, le=1e150, allow_inf_nan=False)
+    centre: Point
+
+
+#: shape -> how many points it has
+POINTS: Final[Mapping[str, int]] = {"trapezoid": 4, "triangle": 3, "pi": 4, "s": 2, "z": 2, "range": 2}
+
+
+class PointsTerm(Contract):
+    """A term between points in rising order; where two coincide its shoulder is vertical and the end belongs to it."""
+
+    name: str = Field(min_length=1, max_length=200)
+    shape: Literal["trapezoid", "triangle", "pi", "s", "z", "range"]
+    points: tuple[Point, ...] = Field(
+        description="trapezoid and pi: 4, triangle: 3, s, z and range (closed): 2; in rising order."
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        wanted = POINTS[self.shape]
+        if len(self.points) != wanted:
+            msg = f"the term {self.name!r} needs {wanted} points for the shape {self.shape}, {len(self.points)} given"
+            raise ValueError(msg)
+        if any(left > right for left, right in zip(self.points, self.points[1:], strict=False)):
+            msg = f"the points of the term {self.name!r} are out of order: each must be at least the one before it"
+            raise ValueError(msg)
+        return self
+
+
+Term = Annotated[GaussianTerm | PointsTerm, Field(discriminator="shape")]
+
+
+class Variable(Contract):
+    """A linguistic variable: accepted values of a column, and the terms that rules may use."""
+
+    column: ColumnName
+    range: tuple[Finite, Finite] = Field(description="Accepted values, both ends included; other records are left out.")
+    terms: tuple[Term, ...] = Field(default=(), max_length=MOST_TERMS, description="Without terms it only filters.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        lo, hi = self.range
+        if lo > hi:
+            msg = f"the range of {self.column!r} must be [lo, hi] with lo not above hi"
+            raise ValueError(msg)
+        names = [term.name for term in self.terms]
+        if len(set(names)) != len(names):
+            msg = f"two terms of {self.column!r} have the same name"
+            raise ValueError(msg)
+        return self
+
+
+def check_variables(variables: tuple[Variable, ...]) -> None:
+    """Raise ValueError when a column stands twice, or no variable has terms."""
+    check_different(field="variables", names=tuple(variable.column for variable in variables))
+    if not any(variable.terms for variable in variables):
+        msg = "no variable has terms: there is nothing that a rule could say"
+        raise ValueError(msg)
+
+
+class Vital(Contract):
+    """What makes a record one of the group's: one of these values in this column; a missing value does not."""
+
+    column: ColumnName
+    values: tuple[Value, ...] = Field(min_length=1, max_length=MOST_VALUES)
+
+
+def _several(given: Any) -> Any:
+    return [given] if isinstance(given, Mapping | Vital) else given
+
+
+#: One condition or several that must all hold.
+Vitals = Annotated[
+    tuple[Vital, ...],
+    BeforeValidator(_several, json_schema_input_type=Vital | tuple[Vital, ...]),
+    Field(min_length=1, max_length=MOST_VARIABLES),
+]
+
+
+class Case(Contract):
+    """One case of a derived column: where every named column has one of its values, this is what the record gets."""
+
+    when: dict[ColumnName, tuple[Value, ...]] = Field(min_length=1)
+    to: Recoded
+
+
+class Derived(Contract):
+    """A column made from others: the first case that fits decides; one column without cases is taken as it is."""
+
+    columns: tuple[ColumnName, ...] = Field(min_length=1, max_length=20)
+    cases: tuple[Case, ...] = Field(default=(), max_length=10_000)
+    otherwise: Recoded = Field(default=None, description="Where no case fits; null: missing.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_different(field="columns", names=self.columns)
+        if not self.cases and (len(self.columns) > 1 or self.otherwise is not None):
+            msg = "several columns become one by `cases`; none is given"
+            raise ValueError(msg)
+        for case in self.cases:
+            if unknown := set(case.when) - set(self.columns):
+                msg = f"a case asks for {min(unknown)!r}, which is not one of `columns`"
+                raise ValueError(msg)
+        return self
+
+
+Values: TypeAlias = Annotated[dict[str, Recoded], Field(max_length=MOST_VALUES)]
+
+
+def _kind(given: Any) -> str:
+    is_derived = isinstance(given, Derived) or (isinstance(given, dict) and isinstance(given.get("columns"), list))
+    return "derived" if is_derived else "values"
+
+
+#: How one column is harmonised: values by values (others stay as they are), or derived from columns.
+Recoding = Annotated[Annotated[Values, Tag("values")] | Annotated[Derived, Tag("derived")], Discriminator(_kind)]
+Recodings: TypeAlias = dict[ColumnName, Recoding]
+
+
+class Recode(Contract):
+    """Harmonisation of both datasets: what each column's values become, before anything else is looked at."""
+
+    auxiliary: Recodings = Field(default_factory=dict)
+    target: Recodings = Field(default_factory=dict)
+
+
+class OutlierOptions(Contract):
+    """How outliers of a signal are found: the modified Thompson tau."""
+
+    alpha: float = Field(default=0.01, gt=0, lt=1, description="Significance.")
+    robust: bool = Field(default=True, description="Median and interquartile range in place of mean and deviation.")
+    exclude: tuple[ParameterValue, ...] = Field(
+        default=(), max_length=MOST_VALUES, description="Parameter values that an expert does not count as outliers."
+    )
+
+
+class RecordCounts(Contract):
+    """Records that were left out of a dataset, by reason; one record may have several."""
+
+    records: int = Field(description="Left out altogether.")
+    missing: dict[str, int] = Field(default_factory=dict, description="By column: no value there.")
+    out_of_range: dict[str, int] = Field(default_factory=dict, description="By column: outside the accepted range.")

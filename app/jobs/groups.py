@@ -1,0 +1,103 @@
+"""What the specification of `group` and the datasets' profiles decide before a job is accepted."""
+
+from collections.abc import Iterator
+
+from app.contracts.datasets import Profile
+from app.contracts.groups import GroupSpec
+from app.contracts.microfiles import Derived, Recodings
+from app.errors import FieldError, pointer
+from app.jobs.harmonising import (
+    Harmonised,
+    unparsable,
+    wrong_parameter,
+    wrong_parameter_values,
+    wrong_variables,
+)
+from app.jobs.inputs import Given
+
+
+def fill(spec: GroupSpec, given: Given) -> GroupSpec:  # noqa: ARG001 - every method's signature
+    """The specification with the target it has by default: the auxiliary dataset itself."""
+    return (
+        spec
+        if spec.target_dataset_id is not None
+        else spec.model_copy(update={"target_dataset_id": spec.auxiliary_dataset_id})
+    )
+
+
+def check(spec: GroupSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these datasets, each with its pointer."""
+    auxiliary, target = given.profile("auxiliary_dataset_id"), given.profile("target_dataset_id")
+    return [
+        *_collisions(spec),
+        *_auxiliary(spec, auxiliary),
+        *_target(spec, target),
+    ]
+
+
+def recodings_of_target(spec: GroupSpec) -> Recodings:
+    """How the target is harmonised: as it says, or as the auxiliary dataset where it is that."""
+    if spec.target_dataset_id in {None, spec.auxiliary_dataset_id} and not spec.recode.target:
+        return spec.recode.auxiliary
+    return spec.recode.target
+
+
+def _collisions(spec: GroupSpec) -> Iterator[FieldError]:
+    vital = {one.column for one in spec.vital}
+    for index, name in enumerate(spec.parameter):
+        if name in vital:
+            yield FieldError(
+                pointer("parameter", index), f"{name!r} names the group: it cannot divide the microfile too"
+            )
+    for index, variable in enumerate(spec.variables):
+        if variable.column in vital or not vital.isdisjoint(_sources(variable.column, spec.recode.auxiliary)):
+            at = pointer("variables", index, "column")
+            yield FieldError(at, f"{variable.column!r} names the group: a rule that reads it learns nothing")
+        elif variable.column in spec.parameter:
+            at = pointer("variables", index, "column")
+            yield FieldError(at, f"{variable.column!r} is a parameter: rules must not know the places they are to find")
+
+
+def _sources(name: str, recodings: Recodings) -> tuple[str, ...]:
+    recoding = recodings.get(name)
+    return recoding.columns if isinstance(recoding, Derived) else (name,)
+
+
+def _auxiliary(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
+    file, told = Harmonised(profile, spec.recode.auxiliary), "the auxiliary dataset"
+    yield from file.wrong("/recode/auxiliary")
+    for index, one in enumerate(spec.vital):
+        kind = file.type_of(one.column)
+        if kind is None:
+            yield FieldError(pointer("vital", index, "column"), f"{told} has no column {one.column!r}")
+            continue
+        for place, value in enumerate(one.values):
+            if unparsable(value, kind):
+                at = pointer("vital", index, "values", place)
+                yield FieldError(at, f"column {one.column!r} of {told} is {kind}: no such value")
+    yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
+
+
+def _target(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
+    file, told = Harmonised(profile, recodings_of_target(spec)), "the target dataset"
+    if spec.recode.target:
+        yield from file.wrong("/recode/target")
+    yield from wrong_parameter(spec.parameter, file, told=told)
+    if spec.target_dataset_id != spec.auxiliary_dataset_id or spec.recode.target:
+        yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
+        yield from _vital_values(spec, file)
+    yield from wrong_parameter_values(spec.outliers.exclude, spec.parameter, file, where="/outliers/exclude")
+    if spec.split_by is not None and file.type_of(spec.split_by) is None:
+        yield FieldError("/split_by", f"{told} has no column {spec.split_by!r}")
+
+
+def _vital_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
+    """A target that has the group's columns must be able to hold their values; one that lacks them is what is usual."""
+    kinds = [target.type_of(one.column) for one in spec.vital]
+    if None in kinds:
+        return
+    for index, (one, kind) in enumerate(zip(spec.vital, kinds, strict=True)):
+        for place, value in enumerate(one.values):
+            if kind is not None and unparsable(value, kind):
+                at = pointer("vital", index, "values", place)
+                yield FieldError(at, f"column {one.column!r} of the target dataset is {kind}: no such value")

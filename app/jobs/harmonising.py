@@ -1,0 +1,185 @@
+"""What a dataset's profile decides about a harmonised microfile: its columns, their types and what they can hold.
+
+A column is harmonised before anything else looks at it: values become others, columns become one. `Harmonised` says
+which columns there are then and of which type, without a record at hand; workers read them by the same rules.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from math import isfinite
+from typing import Any
+
+from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
+from app.contracts.microfiles import Derived, Recodings, Variable
+from app.errors import FieldError, pointer
+
+Cell = str | int | float | bool | date
+
+
+def parsed(value: object, kind: ColumnType) -> Cell:
+    """A value of a body as a column of this type holds it.
+
+    Raises
+    ------
+    ValueError
+        If the type has no such value.
+    """
+    text = str(value).strip()
+    if kind is ColumnType.STRING:
+        return value if isinstance(value, str) else text
+    if kind is ColumnType.BOOLEAN:
+        known: dict[str, bool] = {"true": True, "1": True, "false": False, "0": False}
+        if text.lower() not in known:
+            msg = "not a boolean"
+            raise ValueError(msg)
+        return known[text.lower()]
+    if isinstance(value, bool):
+        msg = "a boolean, not a number or a date"
+        raise ValueError(msg)  # noqa: TRY004 - one kind of error for every value that does not fit
+    if kind is ColumnType.DATE:
+        return date.fromisoformat(text)
+    number = float(text)
+    if not isfinite(number):
+        msg = "not a finite number"
+        raise ValueError(msg)
+    if kind is ColumnType.NUMBER:
+        return number
+    whole = int(text) if text.lstrip("+-").isdigit() else int(number)
+    if whole != number or not -(2**63) <= whole < 2**63:
+        msg = "not an integer of 64 bits"
+        raise ValueError(msg)
+    return whole
+
+
+def unparsable(value: object, kind: ColumnType) -> bool:
+    """Whether a column of this type cannot hold the value."""
+    try:
+        parsed(value, kind)
+    except (ValueError, OverflowError):
+        return True
+    return False
+
+
+def recoded_type(recoding: dict[str, Any] | Derived, types: Mapping[str, ColumnType], name: str) -> ColumnType:
+    """The type of a recoded column; its own columns exist.
+
+    Numbers where everything it can become is a number (a text that reads as a number counts as that number, any other
+    text as missing), else texts.
+    """
+    if isinstance(recoding, Derived) and not recoding.cases:
+        return types[recoding.columns[0]]
+    if isinstance(recoding, Derived):
+        made = [*(case.to for case in recoding.cases), recoding.otherwise]
+    else:
+        made = list(recoding.values())
+    numbers = [one for one in made if one is not None]
+    if not all(isinstance(one, int | float) for one in numbers):
+        return ColumnType.STRING
+    is_integer = all(isinstance(one, int) for one in numbers)
+    if isinstance(recoding, Derived):
+        return ColumnType.INTEGER if is_integer else ColumnType.NUMBER
+    own = types[name]
+    if not numbers:  # nothing but values that become missing
+        return own
+    if own is ColumnType.INTEGER:
+        return ColumnType.INTEGER if is_integer else ColumnType.NUMBER
+    return ColumnType.STRING if own in {ColumnType.BOOLEAN, ColumnType.DATE} else ColumnType.NUMBER
+
+
+class Harmonised:
+    """The columns of a dataset after recoding."""
+
+    def __init__(self, profile: Profile, recodings: Recodings) -> None:
+        self._columns: dict[str, Column] = {column.name: column for column in profile.columns}
+        self._numeric, self._recodings = profile.numeric, recodings
+        self._types = {name: column.type for name, column in self._columns.items()}
+
+    def wrong(self, where: str) -> Iterator[FieldError]:
+        """Everything wrong with the recoding; `where` is its pointer."""
+        for name, recoding in self._recodings.items():
+            sources = recoding.columns if isinstance(recoding, Derived) else (name,)
+            for source in sources:
+                if source not in self._types:
+                    yield FieldError(where + pointer(name), f"the dataset has no column {source!r}")
+            if all(source in self._types for source in sources):
+                yield from self._wrong_values(where + pointer(name), name, recoding)
+
+    def _wrong_values(self, where: str, name: str, recoding: dict[str, Any] | Derived) -> Iterator[FieldError]:
+        if not isinstance(recoding, Derived):
+            for value in recoding:
+                if unparsable(value, self._types[name]):
+                    yield FieldError(where + pointer(value), f"column {name!r} is {self._types[name]}: no such value")
+            return
+        for index, case in enumerate(recoding.cases):
+            for column, values in case.when.items():
+                if any(unparsable(value, self._types[column]) for value in values):
+                    told = f"column {column!r} is {self._types[column]}: no such value"
+                    yield FieldError(where + pointer("cases", index, "when", column), told)
+
+    def type_of(self, name: str) -> ColumnType | None:
+        """The type of a harmonised column; None if there is no such column."""
+        recoding = self._recodings.get(name)
+        if recoding is None:
+            return self._types.get(name)
+        sources = recoding.columns if isinstance(recoding, Derived) else (name,)
+        return recoded_type(recoding, self._types, name) if all(one in self._types for one in sources) else None
+
+    def sources_of(self, name: str) -> tuple[str, ...]:
+        """The columns of the dataset that a harmonised column is made from."""
+        recoding = self._recodings.get(name)
+        return recoding.columns if isinstance(recoding, Derived) else (name,)
+
+    def summary_of(self, name: str) -> NumericSummary | None:
+        """What is known of the values of a numeric column that is not recoded."""
+        return None if name in self._recodings else self._numeric.get(name)
+
+    def all_missing(self, name: str, rows: int) -> bool:
+        """Whether a column that is not recoded has no value at all."""
+        return name not in self._recodings and name in self._columns and self._columns[name].missing == rows
+
+
+def wrong_variables(
+    variables: Iterable[Variable], file: Harmonised, *, where: str, told: str, rows: int
+) -> Iterator[FieldError]:
+    """Variables that the dataset lacks, that are not numbers, or whose range no record can reach."""
+    for index, variable in enumerate(variables):
+        kind = file.type_of(variable.column)
+        at, name = where + pointer(index), variable.column
+        if kind is None:
+            yield FieldError(at + "/column", f"{told} has no column {name!r}")
+        elif kind not in NUMERIC:
+            yield FieldError(
+                at + "/column", f"column {name!r} of {told} is {kind}, not numeric; `recode` can make numbers of it"
+            )
+        elif file.all_missing(name, rows):
+            yield FieldError(at + "/range", f"column {name!r} of {told} has no values: no record would be left")
+        elif (summary := file.summary_of(name)) is not None and _unreachable(summary, variable.range):
+            yield FieldError(at + "/range", f"no record of {told} has {name!r} inside this range")
+
+
+def _unreachable(summary: NumericSummary, accepted: tuple[float, float]) -> bool:
+    if summary.finite_minimum is None or summary.finite_maximum is None:
+        return True
+    return summary.finite_maximum < accepted[0] or summary.finite_minimum > accepted[1]
+
+
+def wrong_parameter(parameter: Iterable[str], file: Harmonised, *, told: str) -> Iterator[FieldError]:
+    """Parameter columns that the dataset lacks."""
+    for index, name in enumerate(parameter):
+        if file.type_of(name) is None:
+            yield FieldError(pointer("parameter", index), f"{told} has no column {name!r}")
+
+
+def wrong_parameter_values(
+    values: Iterable[tuple[object, ...]], parameter: tuple[str, ...], file: Harmonised, *, where: str, inner: str = ""
+) -> Iterator[FieldError]:
+    """Parameter values with too many or too few parts, or that the columns cannot hold."""
+    kinds = [file.type_of(name) for name in parameter]
+    for index, value in enumerate(values):
+        at = where + pointer(index) + inner
+        if len(value) != len(kinds):
+            yield FieldError(at, f"a value per parameter column is needed: {len(kinds)}, not {len(value)}")
+            continue
+        for name, kind, part in zip(parameter, kinds, value, strict=True):
+            if kind is not None and unparsable(part, kind):
+                yield FieldError(at, f"column {name!r} is {kind}: no such value")
