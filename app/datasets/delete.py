@@ -13,6 +13,7 @@ from app.db.repositories.datasets import Leftover
 from app.db.repositories.job_inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
 from app.errors import DatasetInUseError, NotFoundError
+from app.releases.links import remove_links
 from app.storage.protocol import Storage
 
 _NAMED_JOBS: Final = 3
@@ -37,6 +38,7 @@ def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_
         _refuse_in_use(users_of_dataset(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
         datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
     remove_leftovers(database=database, storage=storage, dataset_id=dataset_id)
+    remove_links(database=database, storage=storage, dataset_id=dataset_id)
 
 
 def withdraw(

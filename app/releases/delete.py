@@ -7,6 +7,7 @@ from app.db.repositories import releases
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
+from app.releases.links import remove_links
 from app.storage.protocol import Storage
 
 _NAMED_JOBS: Final = 3
@@ -32,7 +33,7 @@ def delete_release(*, database: Database, storage: Storage, owner: str, release_
 
 
 def remove_leftovers(*, database: Database, storage: Storage, release_id: str | None = None) -> int:
-    """Remove the files of deleted releases; housekeeping calls this for all, to end what a crash has interrupted.
+    """Remove the files and links of deleted releases; housekeeping calls this for all, to end what a crash interrupted.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def remove_leftovers(*, database: Database, storage: Storage, release_id: str | 
     if keys:
         with database.unit_of_work() as unit:
             releases.forget_files(unit.connection, keys=keys)
-    return len(keys)
+    return len(keys) + remove_links(database=database, storage=storage, release_id=release_id)
 
 
 def _refuse_in_use(jobs: list[tuple[str, bool]]) -> None:

@@ -154,10 +154,12 @@ class DraftFile:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDraft:
-    """A release before it is stored; everything in it becomes public.
+    """A release before it is stored; everything in it becomes public, but for `link`.
 
     `files` by format (``parquet``, ``csv``, ``ndjson``); `columns` are ``{"name", "type"}``; `statistics` without
-    restricted fields; `parameters` is what provenance may publish of the specification.
+    restricted fields; `parameters` is what provenance may publish of the specification. Only `link` does not: an array
+    in .npy with the place in the dataset of the record that each row stands for, kept for audits until the release or
+    the dataset is deleted.
     """
 
     rows: int
@@ -166,6 +168,7 @@ class ReleaseDraft:
     flags: Sequence[str] = ()
     statistics: Sequence[Mapping[str, Any]] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    link: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
-from app.db.repositories import claims, provenance, releases
+from app.db.repositories import claims, provenance, release_links, releases
 from app.db.repositories.claims import Claim, Ending
 from app.db.repositories.job_results import StoredResult
 from app.db.session import Connection
@@ -27,6 +27,7 @@ class StoredRelease:
     draft: ReleaseDraft
     flags: tuple[str, ...]
     files: tuple[releases.ReleaseFile, ...]
+    link: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,16 @@ def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> 
     flags = [*draft.flags]
     if claimed.seed is not None and "reproducible" not in flags:
         flags.append("reproducible")
-    return StoredRelease(release_id, draft, tuple(flags), tuple(files))
+    return StoredRelease(release_id, draft, tuple(flags), tuple(files), _store_link(claimed, draft, storage=storage))
+
+
+def _store_link(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> tuple[str, int] | None:
+    """Key and size of what says which record each row stands for: among what is the job's, not among what is served."""
+    if draft.link is None:
+        return None
+    key = f"jobs/{claimed.id}/link-{claimed.attempt}.npy"
+    storage.put_file(key, draft.link)
+    return key, draft.link.stat().st_size
 
 
 def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> StoredResult:
@@ -126,6 +136,9 @@ def _insert_release(connection: Connection, claimed: Claim, release: StoredRelea
         ),
         files=release.files,
     )
+    if release.link is not None:
+        key, size = release.link
+        release_links.insert_link(connection, release_id=release.id, dataset_id=made_from.id, key=key, size=size)
 
 
 def _published(release: StoredRelease) -> Published:

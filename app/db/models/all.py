@@ -14,6 +14,7 @@ from app.db.models.metadata import metadata
 from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
+from app.db.models.release_link import release_link
 from app.db.models.worker import worker
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "provenance",
     "release",
     "release_file",
+    "release_link",
     "worker",
 ]

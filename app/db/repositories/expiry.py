@@ -12,6 +12,7 @@ from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_result import job_result
 from app.db.models.release_file import release_file
+from app.db.models.release_link import release_link
 
 
 def forget_keys(connection: Connection, *, older_than: timedelta) -> int:
@@ -31,6 +32,7 @@ def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
     kept = dataset.c.state.in_([DatasetState.INGESTING, DatasetState.READY])
     sources = (
         (release_file.c.key, true()),
+        (release_link.c.key, true()),
         (job_result.c.key, true()),
         (job_checkpoint.c.key, true()),
         (dataset.c.data_key, kept),

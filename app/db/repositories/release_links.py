@@ -1,0 +1,50 @@
+"""Pointers to links: which record each row of a release stands for. They go with the release or with its original."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, delete, insert, or_, select
+
+from app.contracts.datasets import DatasetState
+from app.db.models.dataset import dataset
+from app.db.models.release import release
+from app.db.models.release_link import release_link
+
+
+def insert_link(connection: Connection, *, release_id: str, dataset_id: str, key: str, size: int) -> None:
+    """Point to the stored link of a release, in the transaction that publishes it."""
+    connection.execute(insert(release_link).values(release_id=release_id, dataset_id=dataset_id, key=key, bytes=size))
+
+
+def get_key(connection: Connection, *, owner: str, release_id: str) -> str | None:
+    """Where the link of the owner's release lies; None when there is none, or no longer."""
+    statement = (
+        select(release_link.c.key)
+        .join(release, release.c.id == release_link.c.release_id)
+        .join(dataset, dataset.c.id == release_link.c.dataset_id)
+        .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+        .where(dataset.c.state != DatasetState.DELETED)
+    )
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def due(
+    connection: Connection, *, limit: int, release_id: str | None = None, dataset_id: str | None = None
+) -> list[str]:
+    """Storage keys of links whose release or original was deleted; of all, of one release, or of one original."""
+    statement = (
+        select(release_link.c.key)
+        .join(release, release.c.id == release_link.c.release_id)
+        .join(dataset, dataset.c.id == release_link.c.dataset_id)
+        .where(or_(release.c.deleted_at.is_not(None), dataset.c.state == DatasetState.DELETED))
+        .limit(limit)
+    )
+    if release_id is not None:
+        statement = statement.where(release_link.c.release_id == release_id)
+    if dataset_id is not None:
+        statement = statement.where(release_link.c.dataset_id == dataset_id)
+    return list(connection.execute(statement).scalars())
+
+
+def forget(connection: Connection, *, keys: Sequence[str]) -> None:
+    """The bytes under these keys are gone."""
+    connection.execute(delete(release_link).where(release_link.c.key.in_(keys)))
