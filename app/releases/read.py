@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from app.contracts.boxes import StatisticResult
 from app.contracts.releases import Release, ReleaseFormat
+from app.contracts.uncertain import EstimatedStatistic
 from app.db.repositories import releases
 from app.db.repositories.releases import ReleaseFile, ReleaseFilter
 from app.db.session import Database
@@ -16,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: What may be published of a statistic. Fields are listed, not left out: what is added to results stays restricted.
-PUBLIC: Final = frozenset(StatisticResult.model_fields)
+PUBLIC: Final = frozenset(StatisticResult.model_fields) | frozenset(EstimatedStatistic.model_fields)
 
 
 def read_release(*, database: Database, owner: str, release_id: str) -> Release:

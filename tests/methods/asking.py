@@ -20,9 +20,9 @@ def upload(client: httpx.Client, body: bytes | str, **query: Any) -> dict[str, A
     return dataset
 
 
-def run(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
+def run(client: httpx.Client, spec: dict[str, Any], *, kind: str = "anonymizations") -> dict[str, Any]:
     """Run a job to its end, whatever that is."""
-    answer = client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"})
+    answer = client.post(f"/v1/{kind}", json=spec, headers={"Prefer": "wait=30"})
     assert answer.status_code in {httpx.codes.OK, httpx.codes.ACCEPTED}, answer.text
     job: dict[str, Any] = answer.json()
     waited = 0.0
@@ -33,9 +33,9 @@ def run(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
     return job
 
 
-def succeed(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
+def succeed(client: httpx.Client, spec: dict[str, Any], *, kind: str = "anonymizations") -> dict[str, Any]:
     """Run a job that must succeed; its whole result stands under `result`."""
-    job = run(client, spec)
+    job = run(client, spec, kind=kind)
     assert job["state"] == "succeeded", job["error"]
     return job | {"result": client.get(f"/v1/jobs/{job['id']}/result").json()}
 
