@@ -5,7 +5,7 @@ table fail instead of queueing every other query behind it.
 """
 
 from alembic import context
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, text
 
 from app.db.models.all import metadata
 
@@ -15,22 +15,28 @@ _ADVISORY = 7_305_114_211
 def run() -> None:
     url = context.config.attributes["database_url"].replace("postgresql://", "postgresql+psycopg://", 1)
     engine = create_engine(url)
-    with engine.connect() as guard:
-        guard.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _ADVISORY})
-        with engine.connect() as connection:
-            connection.execute(text("SET lock_timeout = '5s'"))
-            connection.commit()
-            context.configure(
-                connection=connection,
-                target_metadata=metadata,
-                transaction_per_migration=True,
-                compare_type=True,
-                compare_server_default=False,
-            )
-            with context.begin_transaction():
-                context.run_migrations()
-        guard.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _ADVISORY})
-    engine.dispose()
+    try:
+        with engine.connect() as guard:
+            guard.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _ADVISORY})
+            with engine.connect() as connection:
+                migrate(connection)
+            guard.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _ADVISORY})
+    finally:
+        engine.dispose()
+
+
+def migrate(connection: Connection) -> None:
+    connection.execute(text("SET lock_timeout = '5s'"))
+    connection.commit()
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        transaction_per_migration=True,
+        compare_type=True,
+        compare_server_default=False,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
 
 
 if context.is_offline_mode():

@@ -1,6 +1,8 @@
 """The migrations make exactly the tables the models describe."""
 
+import psycopg
 import pytest
+from alembic import command
 from alembic.util import CommandError
 
 from app.db import migrate
@@ -16,5 +18,34 @@ def test_a_difference_is_noticed(databases: Databases) -> None:
     try:
         with pytest.raises(CommandError):
             migrate.check(url)
+    finally:
+        databases.drop(url)
+
+
+def test_jobs_from_before_keep_their_datasets(databases: Databases) -> None:
+    url = databases.empty()
+    dataset = "INSERT INTO dataset (id, owner, name, state, options, bytes, sha256) VALUES "
+    insert = "INSERT INTO job (id, owner, kind, method, queue, state, spec, dataset_id, finished_at) VALUES "
+    asked = [
+        dataset + "('ds_1', 'ada', '', 'ready', '{}', 1, 'x'), ('ds_2', 'ada', '', 'deleted', '{}', 1, 'x')",
+        insert + "('job_1', 'ada', 'anonymization', 'boxes', 'batch', 'queued', '{}', 'ds_1', NULL)",
+        insert + "('job_2', 'ada', 'ingest', 'ingest', 'interactive', 'succeeded', '{}', 'ds_2', now())",
+        insert + "('job_3', 'ada', 'anonymization', 'probe', 'batch', 'failed', '{}', NULL, now())",
+    ]
+    expected = [("job_1", "dataset_id", "ds_1"), ("job_2", "dataset_id", "ds_2")]
+    try:
+        command.upgrade(migrate.config(url), "0001")
+        with psycopg.connect(url) as connection:
+            for statement in asked:
+                connection.execute(statement)
+        migrate.upgrade(url)
+        with psycopg.connect(url) as connection:
+            rows = connection.execute("SELECT job_id, role, dataset_id FROM job_input ORDER BY job_id").fetchall()
+            draws = connection.execute("SELECT DISTINCT draw FROM job").fetchall()
+        assert (rows, draws) == (expected, [(1,)])
+        command.downgrade(migrate.config(url), "0001")
+        with psycopg.connect(url) as connection:
+            rows = connection.execute("SELECT id, dataset_id FROM job ORDER BY id").fetchall()
+        assert rows == [("job_1", "ds_1"), ("job_2", "ds_2"), ("job_3", None)]
     finally:
         databases.drop(url)

@@ -120,7 +120,7 @@ def test_a_deletion_that_was_interrupted_is_ended_by_housekeeping(published: Rel
     database, storage = published.processes.database, published.storage
     with database.unit_of_work() as unit:
         now = unit.connection.exec_driver_sql("SELECT now()").scalar_one()
-        assert releases.mark_deleted(unit.connection, owner=published.owner, release_id=release_id, now=now)
+        releases.mark_deleted(unit.connection, release_id=release_id, now=now)
     assert list(storage.list(f"releases/{release_id}/"))
     assert remove_leftovers(database=database, storage=storage) == 3
     assert list(storage.list(f"releases/{release_id}/")) == []

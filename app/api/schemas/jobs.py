@@ -4,7 +4,7 @@ from functools import partial, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator
 
 from app.contracts.base import Contract
 from app.contracts.jobs import Job, JobKind, JobSpec
@@ -22,7 +22,7 @@ def _built(body: Any, *, kind: JobKind) -> Any:
 def body_of(kind: JobKind) -> Any:
     """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
     specs = [method.spec_type for method in methods_of(kind)] or [JobSpec]
-    told_apart: Any = Annotated[reduce(or_, specs), Field(discriminator="method")] if len(specs) > 1 else specs[0]
+    told_apart: Any = Annotated[reduce(or_, specs), Discriminator("method")] if len(specs) > 1 else specs[0]
     return Annotated[told_apart, BeforeValidator(partial(_built, kind=kind))]
 
 

@@ -1,0 +1,130 @@
+"""Bodies that are told apart by `method`, however many methods there are."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pydantic import Field
+
+from app.api import problems
+from app.api.schemas.jobs import body_of
+from app.contracts.base import Contract
+from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.jobs import methods
+from app.jobs.methods import METHODS, Method
+
+
+class Search(Contract):
+    runs: int = Field(ge=1)
+
+
+class OneSpec(JobSpec):
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    method: Literal["one"]
+    k: int
+    search: Search | None = None
+
+
+class TwoSpec(JobSpec):
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    method: Literal["two"]
+    one: dict[str, list[int]]
+
+
+def built(spec_type: type[JobSpec], name: str) -> Method:
+    return Method(
+        name, JobKind.AUDIT, spec_type, Queue.BATCH, fill=lambda spec, _: spec, check=lambda *_: [], datasets=()
+    )
+
+
+class Client:
+    """Asks an app in this process."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+
+    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(app=self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+                return await client.request(method, path, **more)
+
+        return asyncio.run(ask())
+
+    def post(self, body: Any) -> Any:
+        return self.request("POST", "/audits", json=body).json()
+
+
+Serve = Callable[..., Client]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """A route whose body is what audits would be with these methods."""
+
+    def start(**audits: type[JobSpec]) -> Client:
+        others = {name: method for name, method in METHODS.items() if method.kind is not JobKind.AUDIT}
+        made = others | {name: built(spec_type, name) for name, spec_type in audits.items()}
+        monkeypatch.setattr(methods, "METHODS", made)
+        monkeypatch.setattr("app.jobs.lookup.METHODS", made)
+        app = FastAPI()
+        problems.install(app)
+
+        @app.post("/audits")
+        async def ask(spec: body_of(JobKind.AUDIT)) -> dict[str, Any]:  # type: ignore[valid-type]
+            return {"type": type(spec).__name__}
+
+        return Client(app)
+
+    return start
+
+
+def refused(client: Client, body: Any) -> list[str]:
+    """Pointers of what is wrong."""
+    return [error["pointer"] for error in client.post(body)["errors"]]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_document_is_valid_with_any_number_of_methods(serve: Serve, number: int) -> None:
+    specs: dict[str, type[JobSpec]] = dict(list({"one": OneSpec, "two": TwoSpec}.items())[:number])
+    document = serve(**specs).request("GET", "/openapi.json").json()
+    body = document["paths"]["/audits"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    if number < 2:
+        assert "oneOf" not in body
+    else:
+        assert [one["$ref"].rpartition("/")[2] for one in body["oneOf"]] == ["OneSpec", "TwoSpec"]
+        assert body["discriminator"]["propertyName"] == "method"
+        assert set(body["discriminator"]["mapping"]) == {"one", "two"}
+
+
+@pytest.mark.parametrize("others", [{}, {"two": TwoSpec}])
+def test_pointers_carry_no_tag_of_the_union(serve: Serve, others: dict[str, type[JobSpec]]) -> None:
+    client = serve(one=OneSpec, **others)
+    assert client.post({"method": "one", "k": 3}) == {"type": "OneSpec"}
+    assert refused(client, {"method": "one"}) == ["/k"]
+    assert refused(client, {"method": "one", "k": "x"}) == ["/k"]
+    assert refused(client, {"method": "one", "k": 1, "surprise": 1}) == ["/surprise"]
+    assert refused(client, {"method": "one", "k": 1, "one": 1}) == ["/one"]
+    assert refused(client, {"method": "one", "k": 1, "search": {"runs": 0}}) == ["/search/runs"]
+    assert refused(client, {"method": "nonsense"}) == ["/method"]
+    assert refused(client, {}) == ["/method"]
+    assert refused(client, {"method": None}) == ["/method"]
+    assert refused(client, {"method": ["one"]}) == ["/method"]
+
+
+def test_a_field_with_the_name_of_a_method_keeps_its_place(serve: Serve) -> None:
+    client = serve(one=OneSpec, two=TwoSpec)
+    assert refused(client, {"method": "two", "one": {"a": ["x"]}}) == ["/one/a/0"]
+    assert refused(client, {"method": "two", "one": 7}) == ["/one"]
+
+
+def test_a_method_that_is_not_built_is_refused_by_name(serve: Serve) -> None:
+    problem = serve(one=OneSpec).post({"method": "table"})
+    assert (problem["status"], problem["type"]) == (422, "/problems/not-built")
+    assert "`table` is not built yet; the methods are: one" in problem["detail"]
+    assert "no audit is built yet" in serve().post({"method": "table"})["detail"]
