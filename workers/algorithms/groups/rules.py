@@ -60,6 +60,18 @@ class Metrics:
         return Metrics(**{name: values[places] for name, values in vars(self).items()})
 
 
+def check_thresholds(gamma: float, kappa: float, guard: float) -> None:
+    """Whether thresholds are some.
+
+    Raises
+    ------
+    ValueError
+        gamma or guard below 0 or not finite, kappa outside [0, 1).
+    """
+    if not (0.0 <= gamma < np.inf and 0.0 <= guard < np.inf and 0.0 <= kappa < 1.0):
+        raise ValueError(f"gamma and guard must be at least 0, kappa in [0, 1), got {gamma}, {guard} and {kappa}")
+
+
 def metrics(sums: FloatArray, *, records: int, vital: int, guard: float) -> Metrics:
     """Every measure from the sums of APC_alpha.
 
