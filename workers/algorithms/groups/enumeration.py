@@ -44,7 +44,7 @@ class NotFeasibleError(ValueError):
         self, rules: float, records: int, size: float, largest: float, fitting_records: int, fitting_variables: int
     ) -> None:
         super().__init__(
-            f"{rules:.4g} rules on {records} records make {size:.3g} fitting pairs, at most {largest:.3g} are searched: "
+            f"{rules:.4g} rules on {records} records make {size:.3g} fitting pairs, more than {largest:.3g}: "
             f"about {fitting_records} records or {fitting_variables} variables would fit"
         )
         self.rules = rules
