@@ -79,7 +79,7 @@ def check_restrictions(restrictions: tuple[Restriction, ...], groups: int) -> No
     Raises
     ------
     ValueError
-        None at all, two on one submicrofile, one on a submicrofile that does not exist, or a bound that is its own zero.
+        None at all, two on one submicrofile, one on a submicrofile that does not exist, a bound that is its own zero.
     """
     if not restrictions:
         raise ValueError("at least one submicrofile must be restricted")

@@ -15,8 +15,9 @@ Q_need      scalar   swaps needed: the larger of sum (q_e - at_most) and sum (at
 ==========  =======  =====================================================================================
 
 A swap exchanges the parameter values of a member in a source submicrofile and of a non-member in a target: q falls by
-one there, rises by one here, sizes stay. Sources and targets are disjoint sets of submicrofiles; lowered ones are sources,
-raised ones are targets, so that one swap from a lowered to a raised one serves both (hence the larger, not the sum).
+one there, rises by one here, sizes stay. Sources and targets are disjoint sets of submicrofiles; lowered ones are
+sources, raised ones are targets, so that one swap from a lowered to a raised one serves both (hence the larger of the
+two needs, not their sum).
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.groups.influence import Metric
+from workers.algorithms.groups.influence import Metric, paired_influence
 from workers.algorithms.groups.restrictions import (
     NoPartnerError,
     NothingToMaskError,
@@ -197,6 +198,17 @@ def without(problem: Problem, sources: IntArray, partners: IntArray) -> Problem:
         partner_rows=problem.partner_rows[partners],
         partner_code=problem.partner_code[partners],
         partner_values=np.ascontiguousarray(problem.partner_values[partners]),
+    )
+
+
+def paired(problem: Problem, sources: IntArray, partners: IntArray) -> Swaps:
+    """Swaps of source records and partners, given by (Q,) indexes into the problem's."""
+    return Swaps(
+        source_row=problem.source_rows[sources],
+        partner_row=problem.partner_rows[partners],
+        source=problem.source_code[sources],
+        target=problem.partner_code[partners],
+        influence=paired_influence(problem.metric, problem.source_values, problem.partner_values, sources, partners),
     )
 
 
