@@ -1,0 +1,154 @@
+"""Scales of densities with which every record has k in expectation: init, step, done, result. What a runner calls.
+
+Notation
+--------
+x : (N, n), records in the columns' units; only the columns asked for.
+Z_i : drawn from the density f_i about x_i (`drawing`); A_i : expected number of records whose fit to (Z_i, f_i) is at
+least that of x_i, itself included (AG Definition 2.4). Every candidate is judged by the same f_i.
+
+Sources: AG (Aggarwal 2008) eqs. 4-16; science.md section 3.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from workers.algorithms.core.types import FloatArray
+from workers.algorithms.uncertain import schemes
+from workers.algorithms.uncertain.calibration_expected import expectation
+from workers.algorithms.uncertain.calibration_state import Calibrated, Request, check_request
+from workers.algorithms.uncertain.scaling import units
+
+Stage: TypeAlias = Literal["calibration", "done"]
+
+
+@dataclass(frozen=True)
+class Working:
+    """The calibration is under way."""
+
+    work: Generator[float, None, Calibrated]
+    fraction: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The scales are there."""
+
+    calibrated: Calibrated
+
+
+State: TypeAlias = Working | Finished
+
+
+def init(x: FloatArray, request: Request) -> State:
+    """Check what is asked.
+
+    Parameters
+    ----------
+    x : (N, n) float64, finite.
+    request : what is asked.
+
+    Raises
+    ------
+    InvalidColumnError
+        NaN, infinities, magnitudes above 1e150.
+    ValueError
+        Numbers outside their range, see `check_request`.
+    """
+    check_request(x, request)
+    return Working(_calibrating(np.ascontiguousarray(x), request), 0.0)
+
+
+def step(state: State) -> State:
+    """Go on by about a fifth of a second, on the threads that were granted.
+
+    Parameters
+    ----------
+    state : from `init` or `step`; used up.
+
+    Raises
+    ------
+    UnreachableKError
+        A record has less than k at every scale.
+    """
+    match state:
+        case Working():
+            try:
+                fraction = next(state.work)
+            except StopIteration as end:
+                return Finished(end.value)
+            return replace(state, fraction=max(state.fraction, min(fraction, 1.0)))
+        case Finished():
+            return state
+
+
+def done(state: State) -> bool:
+    """Whether the result is there."""
+    return isinstance(state, Finished)
+
+
+def progress(state: State) -> tuple[Stage, float]:
+    """Stage and share of the work done, for people."""
+    match state:
+        case Working(fraction=fraction):
+            return "calibration", fraction
+        case Finished():
+            return "done", 1.0
+
+
+def result(state: State) -> Calibrated:
+    """Scales and what they give.
+
+    Raises
+    ------
+    ValueError
+        The work is not done.
+    """
+    match state:
+        case Finished(calibrated=calibrated):
+            return calibrated
+    msg = "the scales are not finished: step until done"
+    raise ValueError(msg)
+
+
+def calibrate(x: FloatArray, request: Request) -> Calibrated:
+    """All steps at once, for benchmarks and tests."""
+    state = init(x, request)
+    while not done(state):
+        state = step(state)
+    return result(state)
+
+
+def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Calibrated]:
+    unit = units(x)
+    y = np.ascontiguousarray(x / unit)
+    k = np.ascontiguousarray(np.broadcast_to(np.asarray(request.k, dtype=np.float64), len(x)))
+    scheme = yield from _scheme(x, y, k, request)
+    expected = yield from expectation(y, scheme, request)
+    scale = scheme.scale if scheme.axes is not None else scheme.scale * unit
+    return Calibrated(
+        model=request.model,
+        rows=scheme.rows,
+        unit=unit,
+        scale=scale,
+        axes=scheme.axes,
+        anonymity=scheme.anonymity,
+        certified_error=scheme.missing,
+        expected=expected,
+        zero_scale=int((scale == 0.0).all(axis=1).sum()),
+        cells=None if scheme.group is None else int(scheme.group.max()) + 1,
+    )
+
+
+def _scheme(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> schemes.Work:
+    match request.scales:
+        case "common":
+            return schemes.common(x, y, k, request)
+        case "shared":
+            return schemes.shared(x, y, k, request)
+        case "per_record":
+            return schemes.per_record(y, k, request)
+        case "levels":
+            raise NotImplementedError

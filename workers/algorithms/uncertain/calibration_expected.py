@@ -1,0 +1,114 @@
+"""Expected anonymity at given scales: of a calibration's records, and after a further draw.
+
+Notation
+--------
+y : (M, n), records in scaled units.  s : (M, n), scales in scaled units, along columns or axes.
+T : metric of a record, 1 / s along each: in it every density has the scale 1.
+A : expected anonymity, AG eqs. 8 and 15.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.uncertain.calibration_solver import Question, Solved, answered, solving
+from workers.algorithms.uncertain.calibration_state import Calibrated, Expected, Request
+from workers.algorithms.uncertain.densities import Model
+from workers.algorithms.uncertain.neighbours import tree_of
+from workers.algorithms.uncertain.schemes import Scheme, grown, identity
+
+_ALL = 10_000  # records up to which every anonymity is evaluated
+_SAMPLE = 500
+_POINT = 1e-150  # a scale of 0 is a density so narrow that only equal records fit
+
+
+@dataclass(frozen=True)
+class Anonymity:
+    """Expected anonymity of records at given scales.
+
+    Attributes
+    ----------
+    least : (m,), certain lower bounds.
+    missing : (m,), bounds of what they lack.
+    """
+
+    least: FloatArray
+    missing: FloatArray
+
+
+def expectation(y: FloatArray, scheme: Scheme, request: Request) -> Generator[float, None, Expected]:
+    """Least, mean and largest anonymity; a common scale reaches so far that only a sample is evaluated of many records."""
+    values = scheme.anonymity
+    if request.scales == "common" and len(values):
+        kept = y[scheme.rows]
+        tree = yield from grown(kept)
+        number = len(kept) if len(kept) <= _ALL else _SAMPLE
+        rows = np.unique(np.linspace(0, len(kept) - 1, number).astype(np.int64))
+        question = Question(rows, np.ones(len(rows)), np.full(len(rows), scheme.scale[0, 0]))
+        solved = yield from solving(
+            tree, request.model, identity(y.shape[1]), question, tolerance=request.tolerance, threads=request.threads
+        )
+        scheme.anonymity[tree.order[rows]] = np.maximum(scheme.anonymity[tree.order[rows]], solved.anonymity)
+        values = solved.anonymity
+    return Expected(
+        least=float(scheme.anonymity.min()),
+        mean=float(values.mean()),
+        largest=float(values.max()),
+        evaluated=len(values),
+    )
+
+
+def anonymity(
+    x: FloatArray,
+    calibrated: Calibrated,
+    *,
+    draws: int = 1,
+    asked: IntArray | None = None,
+    tolerance: float = 1e-3,
+    threads: int = 1,
+) -> Anonymity:
+    """Expected anonymity of kept records among all kept ones, when their values are drawn several times.
+
+    Parameters
+    ----------
+    x : (N, n) the records that were calibrated.
+    calibrated : their scales.
+    draws : number m of independent draws with these scales that an adversary holds. Gaussian: their mean is all that he
+        needs, and it is one draw with scale / sqrt(m), exactly. Uniform: he takes the intersection of m cubes; a record is
+        in it with probability prod ((a - |w|)/a)^m.
+    asked : places among the kept records; all of them by default.
+    tolerance : what the lower bound may lack, relative.
+
+    Returns
+    -------
+    Anonymity
+
+    Notes
+    -----
+    Linking the draws of a record to one another is taken for granted: that is the adversary's best case.
+    """
+    kept = np.ascontiguousarray(x[calibrated.rows] / calibrated.unit)
+    records, n = kept.shape
+    model: Model = calibrated.model
+    scale = calibrated.scale if calibrated.axes is not None else calibrated.scale / calibrated.unit
+    if model == "gaussian":
+        scale = scale / np.sqrt(draws)
+    elif draws != 1:
+        msg = "several draws are counted for the gaussian model"
+        raise ValueError(msg)
+    tree = tree_of(kept)
+    weight = 1.0 / np.maximum(scale[tree.order], _POINT)
+    shape = weight
+    if calibrated.axes is not None:
+        shape = (calibrated.axes[tree.order] * weight[:, :, None]).reshape(records, n * n)
+    back = np.empty(records, dtype=np.int64)
+    back[tree.order] = np.arange(records)
+    rows = back if asked is None else back[asked]
+    order = np.argsort(rows)
+    question = Question(rows[order], np.ones(len(rows)), np.ones(len(rows)))
+    solved: Solved = answered(tree, model, np.ascontiguousarray(shape), question, tolerance=tolerance, threads=threads)
+    least, missing = np.empty(len(rows)), np.empty(len(rows))
+    least[order], missing[order] = solved.anonymity, solved.missing
+    return Anonymity(least=least, missing=missing)
