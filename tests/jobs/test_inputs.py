@@ -2,105 +2,21 @@
 
 import json
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
 
 import httpx
 import pytest
 from sqlalchemy import select
 
-from app.contracts.base import new_id
-from app.contracts.jobs import JobKind, JobSpec, JobState, Queue
+from app.contracts.jobs import JobState
 from app.db.models.job_input import job_input
-from app.db.repositories import releases
-from app.db.repositories.job_results import StoredResult
 from app.errors import FieldError, InvalidError
-from app.jobs.accept import Asker, accept
 from app.jobs.inputs import Given
-from app.jobs.methods import Method
-from app.queue import JobQueue
 from app.storage.factory import open_storage
+from tests.jobs.many import SECONDS, ManySpec, ask, many, pointers, published, somebody_waits, wait_for
 from tests.jobs.service import Service
 from workers.runners.context import job_context
 from workers.runners.resources import WorkerResources
-
-SECONDS = 20.0
-
-
-class ManySpec(JobSpec):
-    kind: ClassVar[JobKind] = JobKind.AUDIT
-
-    method: Literal["many"] = "many"
-    dataset_id: str | None = None
-    target_dataset_id: str | None = None
-    release_id: str | None = None
-    model_job_id: str | None = None
-
-
-def fill(spec: ManySpec, given: Given) -> ManySpec:
-    """The dataset is by default the release's original."""
-    if spec.dataset_id is None and "release_id" in given.releases:
-        return spec.model_copy(update={"dataset_id": given.releases["release_id"].dataset_id})
-    return spec
-
-
-def fine(spec: ManySpec, given: Given) -> list[FieldError]:
-    return []
-
-
-def many(check: Callable[[ManySpec, Given], list[FieldError]] = fine, *, draws: bool = False) -> Method:
-    return Method(
-        "many", JobKind.AUDIT, ManySpec, Queue.BATCH, fill=fill, check=check, draws=draws,
-        datasets=("dataset_id", "target_dataset_id"), releases=("release_id",), jobs=("model_job_id",),
-    )  # fmt: skip
-
-
-def ask(service: Service, *, method: Method | None = None, owner: str = "", **fields: Any) -> str:
-    return accept(
-        database=service.database,
-        broker=JobQueue(service.settings),
-        asker=Asker(owner or service.owner, "key_test"),
-        method=method or many(),
-        spec=ManySpec(**fields),
-        max_unfinished=1_000,
-    ).id
-
-
-def published(service: Service, dataset_id: str) -> tuple[str, str]:
-    """A succeeded job of boxes and its release."""
-    with service.client() as client:
-        job_id = service.submit(client, dataset_id)
-    service.finish(service.claim(job_id), whole=b'{"boxes":3,"rules":[1]}')
-    release_id = new_id("rel")
-    with service.database.unit_of_work() as unit:
-        releases.insert_release(
-            unit.connection,
-            new=releases.NewRelease(
-                id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method="boxes", rows=9,
-                columns=[{"name": "box", "type": "integer"}], flags=["tight"], labels={}, statistics=[],
-            ),
-            files=[releases.ReleaseFile(format="parquet", key=f"releases/{release_id}/a.parquet", sha256="a", bytes=3)],
-        )  # fmt: skip
-    return job_id, release_id
-
-
-def pointers(error: InvalidError) -> list[str]:
-    return [field.pointer for field in error.errors]
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def somebody_waits(service: Service) -> bool:
-    waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    with service.database.read() as connection:
-        return bool(connection.exec_driver_sql(waits).scalar_one())
 
 
 def test_every_input_is_remembered_by_its_field_in_order(service: Service) -> None:
@@ -294,71 +210,9 @@ def test_lists_by_dataset_find_every_role(service: Service) -> None:
         assert listed(other) == [second]
 
 
-def counting(counted: list[int]) -> Method:
-    def check(spec: ManySpec, given: Given) -> list[FieldError]:
-        counted.append(given.earlier_draws)
-        return []
-
-    return many(check, draws=True)
-
-
-def test_draws_from_the_same_bytes_are_counted_whatever_became_of_the_dataset(service: Service) -> None:
-    counted: list[int] = []
-    method = counting(counted)
-    first, again = service.dataset(), service.dataset()
-    with service.database.unit_of_work() as unit:
-        unit.connection.exec_driver_sql("UPDATE dataset SET sha256 = repeat('1', 64)")
-    other = service.dataset()
-    jobs = [ask(service, method=method, dataset_id=first)]
-    service.run(jobs[0])
-    with service.client() as client:
-        assert client.delete(f"/v1/datasets/{first}").status_code == 204
-    jobs += [ask(service, method=method, dataset_id=made) for made in (again, again, other)]
-    assert counted == [0, 1, 2, 0]
-    assert [service.claim(job_id).draw for job_id in jobs[1:]] == [2, 3, 1]
-
-
-def test_draws_that_came_to_nothing_and_those_of_others_do_not_count(service: Service) -> None:
-    counted: list[int] = []
-    method = counting(counted)
-    dataset_id = service.dataset()
-    service.run(ask(service, method=method, dataset_id=dataset_id), JobState.FAILED)
-    with service.client() as client:
-        client.post(f"/v1/jobs/{ask(service, method=method, dataset_id=dataset_id)}/cancel")
-        service.submit(client, dataset_id)
-    ask(service, owner="bea", method=method, dataset_id=service.dataset("bea"))
-    ask(service, method=method, dataset_id=dataset_id)
-    assert counted == [0, 0, 0, 0]
-
-
-def test_of_two_submissions_at_once_only_one_is_the_first_draw(service: Service) -> None:
-    counted: list[int] = []
-    one, other = service.dataset(), service.dataset()  # of the same bytes
-    second = threading.Thread(target=lambda: ask(service, method=counting(counted), dataset_id=other))
-
-    def check(spec: ManySpec, given: Given) -> list[FieldError]:
-        counted.append(given.earlier_draws)
-        second.start()
-        wait_for(lambda: somebody_waits(service) or not second.is_alive())
-        return []
-
-    ask(service, method=many(check, draws=True), dataset_id=one)
-    second.join(SECONDS)
-    assert counted == [0, 1]
-
-
 def test_a_seed_is_no_part_of_the_echo(service: Service) -> None:
     job_id = ask(service, dataset_id=service.dataset(), seed=4711)
     with service.client() as client:
         text = client.get(f"/v1/jobs/{job_id}").text
     assert json.loads(text)["spec"]["seed"] == "given"
     assert "4711" not in text
-
-
-def test_a_result_is_stored_once_for_two_that_use_it(service: Service) -> None:
-    earlier, release_id = published(service, service.dataset())
-    for _ in range(2):
-        claimed = service.claim(ask(service, release_id=release_id, model_job_id=earlier))
-        service.finish(claimed, whole=StoredResult(b"{}", None, 2, "ab").body)
-    with service.client() as client:
-        assert client.get(f"/v1/jobs/{earlier}/result").json()["rules"] == [1]

@@ -1,0 +1,91 @@
+"""A method with inputs of every kind, and what there is for it to work on."""
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+from app.contracts.base import new_id
+from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.db.repositories import releases
+from app.errors import FieldError, InvalidError
+from app.jobs.accept import Asker, accept
+from app.jobs.inputs import Given
+from app.jobs.methods import Method
+from app.queue import JobQueue
+from tests.jobs.service import Service
+
+SECONDS = 20.0
+
+
+class ManySpec(JobSpec):
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    method: Literal["many"] = "many"
+    dataset_id: str | None = None
+    target_dataset_id: str | None = None
+    release_id: str | None = None
+    model_job_id: str | None = None
+
+
+def fill(spec: ManySpec, given: Given) -> ManySpec:
+    """The dataset is by default the release's original."""
+    if spec.dataset_id is None and "release_id" in given.releases:
+        return spec.model_copy(update={"dataset_id": given.releases["release_id"].dataset_id})
+    return spec
+
+
+def fine(spec: ManySpec, given: Given) -> list[FieldError]:
+    return []
+
+
+def many(check: Callable[[ManySpec, Given], list[FieldError]] = fine, *, draws: bool = False) -> Method:
+    return Method(
+        "many", JobKind.AUDIT, ManySpec, Queue.BATCH, fill=fill, check=check, draws=draws,
+        datasets=("dataset_id", "target_dataset_id"), releases=("release_id",), jobs=("model_job_id",),
+    )  # fmt: skip
+
+
+def ask(service: Service, *, method: Method | None = None, owner: str = "", **fields: Any) -> str:
+    return accept(
+        database=service.database,
+        broker=JobQueue(service.settings),
+        asker=Asker(owner or service.owner, "key_test"),
+        method=method or many(),
+        spec=ManySpec(**fields),
+        max_unfinished=1_000,
+    ).id
+
+
+def published(service: Service, dataset_id: str) -> tuple[str, str]:
+    """A succeeded job of boxes and its release."""
+    with service.client() as client:
+        job_id = service.submit(client, dataset_id)
+    service.finish(service.claim(job_id), whole=b'{"boxes":3,"rules":[1]}')
+    release_id = new_id("rel")
+    with service.database.unit_of_work() as unit:
+        releases.insert_release(
+            unit.connection,
+            new=releases.NewRelease(
+                id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method="boxes", rows=9,
+                columns=[{"name": "box", "type": "integer"}], flags=["tight"], labels={}, statistics=[],
+            ),
+            files=[releases.ReleaseFile(format="parquet", key=f"releases/{release_id}/a.parquet", sha256="a", bytes=3)],
+        )  # fmt: skip
+    return job_id, release_id
+
+
+def pointers(error: InvalidError) -> list[str]:
+    return [field.pointer for field in error.errors]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def somebody_waits(service: Service) -> bool:
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with service.database.read() as connection:
+        return bool(connection.exec_driver_sql(waits).scalar_one())
