@@ -98,6 +98,7 @@ class Anonymity(Contract):
     min: float
     mean: float
     max: float
+    evaluated: int = Field(description="Records it was computed for: all, or of very many a sample.")
 
 
 class UncertainResult(Contract):
@@ -111,11 +112,11 @@ class UncertainResult(Contract):
     model: Model
     scales: Scales
     scaling: Scaling
-    expected_anonymity: Anonymity = Field(description="Certain to be no more than the true one.")
+    expected_anonymity: Anonymity = Field(description="Never above the true one; `min` holds for every record.")
     certified_error: float = Field(description="Most by which the true expected anonymity exceeds it.")
     zero_scale_records: int = Field(description="Records published as they are.")
     mean_scale: dict[str, float]
-    cells: int = Field(description="Sets of records that share a scale.")
+    cells: int | None = Field(description="Sets of records that share a scale; null where none do.")
     expected_anonymity_with_keep: Anonymity | None = Field(
         default=None, description="Counted among records that agree in the kept columns; null where none is kept."
     )

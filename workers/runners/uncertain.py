@@ -1,0 +1,197 @@
+"""Runner of `uncertain`: columns in, densities that k records fit out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.columns import Missing
+from app.contracts.jobs import Progress
+from app.contracts.uncertain import UncertainSpec
+from app.errors import FieldError, InfeasibleError, InvalidError
+from workers.algorithms.core.errors import InvalidColumnError
+from workers.algorithms.uncertain import calibration
+from workers.algorithms.uncertain.calibration import State
+from workers.algorithms.uncertain.calibration_state import Calibrated, Request, UnreachableKError
+from workers.algorithms.uncertain.densities import Densities
+from workers.algorithms.uncertain.drawing import draw
+from workers.algorithms.uncertain.scaling import units
+from workers.runners import uncertain_report
+from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.runners.frames.columns import take_rows
+from workers.runners.frames.release import write_release
+from workers.runners.records import Records, complete_records
+from workers.runners.uncertain_anonymity import after_draws, with_kept
+from workers.runners.uncertain_estimates import estimates
+
+#: Share of the whole job that is spent before the calibration and before the release is written.
+_READ, _CALIBRATED = 0.05, 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrating:
+    """Where the work stands: the algorithm's state, and which records it works on."""
+
+    spec: UncertainSpec
+    records: Records
+    algorithm: State
+
+
+class UncertainRunner:
+    """Reads the columns, calibrates every record's density, draws from it, writes the release."""
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Calibrate a few made-up records in every way."""
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=(64, 2))
+        requests = (
+            Request(k=3.0),
+            Request(k=3.0, model="uniform"),
+            Request(k=3.0, scales="shared", scaling="local"),
+            Request(k=3.0, scales="per_record", scaling="rotated"),
+        )
+        for request in requests:
+            draw(values, calibration.calibrate(values, request), rng)
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
+        """Read the columns and leave out what the specification says.
+
+        Raises
+        ------
+        InfeasibleError, InvalidError
+            What only the records could tell.
+        """
+        spec = _specification(job)
+        job.tick(0.0, "read")
+        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        return Calibrating(spec, records, _begun(job, spec, records))
+
+    def step(self, state: Calibrating, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
+        """Advance the calibration."""
+        try:
+            following = calibration.step(state.algorithm)
+        except UnreachableKError as error:
+            raise _infeasible(error, state.spec) from None
+        return Calibrating(state.spec, state.records, following)
+
+    def done(self, state: Calibrating) -> bool:
+        """Whether every density is known."""
+        return calibration.done(state.algorithm)
+
+    def progress(self, state: Calibrating) -> Progress:
+        """Stage of the calibration."""
+        stage, share = calibration.progress(state.algorithm)
+        return Progress(fraction=_READ + (_CALIBRATED - _READ) * share, stage=stage)
+
+    def finish(self, state: Calibrating, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        """Draw, write the release, rows in random order, and the result."""
+        spec, records, calibrated = state.spec, state.records, calibration.result(state.algorithm)
+        job.tick(_CALIBRATED, "draw")
+        drawn = draw(records.values, calibrated, rng)
+        order = rng.permutation(len(calibrated.rows))
+        densities = _densities(calibrated, drawn, order)
+        link = records.rows[calibrated.rows[order]]
+        job.tick(_CALIBRATED + 0.05, "release")
+        kept = take_rows(job.dataset_path(), spec.keep, link)
+        columns = uncertain_report.release_columns(spec, densities) | {name: kept[name] for name in spec.keep}
+        files = write_release(columns, job.scratch)
+        result = uncertain_report.result(
+            spec,
+            records,
+            calibrated,
+            draw=job.draw,
+            with_keep=with_kept(job, spec.keep, records, calibrated),
+            all_draws=after_draws(job, records, calibrated),
+        )
+        return Outcome(
+            summary=result,
+            result=result,
+            release=ReleaseDraft(
+                rows=len(order),
+                columns=uncertain_report.release_schema(spec, job.dataset),
+                files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+                flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
+                statistics=estimates(spec.columns, densities),
+                parameters=uncertain_report.public_parameters(spec, calibrated.unit),
+                link=_written(link, job.scratch),
+            ),
+        )
+
+
+def _specification(job: JobContext) -> UncertainSpec:
+    """The job's specification; the seed stands beside it, never in it."""
+    return UncertainSpec.model_validate({**job.spec, "seed": job.seed})
+
+
+def _begun(job: JobContext, spec: UncertainSpec, records: Records) -> State:
+    """The first state of the calibration.
+
+    Raises
+    ------
+    InfeasibleError, InvalidError
+        What the records do not admit.
+    """
+    if not len(records.rows):
+        detail = "no record is complete: there is nothing to publish"
+        raise InfeasibleError(detail, errors=[FieldError("/missing", detail)])
+    try:
+        return calibration.init(records.values, _request(job, spec, records))
+    except InvalidColumnError as error:
+        detail = f"column {spec.columns[error.column]!r}: {error.reason}"
+        raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+
+
+def _request(job: JobContext, spec: UncertainSpec, records: Records) -> Request:
+    return Request(
+        k=_wanted(job, spec, records),
+        model=spec.model.value,
+        scales=spec.scales.value,
+        scaling=spec.scaling.value,
+        dismiss=spec.dismiss or 0.0,
+        cell_size=spec.cell_size,
+        minimum_scale=_minimum(spec, records),
+        threads=job.threads,
+    )
+
+
+def _wanted(job: JobContext, spec: UncertainSpec, records: Records) -> float | NDArray[np.float64]:
+    """The k of all records, or of each."""
+    if spec.k_column is None:
+        return spec.k or 1.0
+    own = complete_records(job.dataset_path(), [spec.k_column], Missing.REFUSE, field="k_column").values[:, 0]
+    return np.ascontiguousarray(own[records.rows])
+
+
+def _minimum(spec: UncertainSpec, records: Records) -> float:
+    """Least scale in scaled units, such that no column's is below what was asked: noise keeps its proportions."""
+    asked = spec.minimum_scale
+    unit = units(records.values)
+    wanted = [asked.get(name, 0.0) if isinstance(asked, dict) else asked for name in spec.columns]
+    return float((np.array(wanted) / unit).max())
+
+
+def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
+    where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
+    detail = (
+        f"k = {error.asked:g} asked, {error.records} records{where}; no noise makes so many fit, "
+        f"the largest k is {error.largest}"
+    )
+    return InfeasibleError(detail, errors=[FieldError("/k" if spec.k_column is None else "/k_column", detail)])
+
+
+def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArray[np.int64]) -> Densities:
+    """What is released, in the order of the release."""
+    return Densities(
+        model=calibrated.model,
+        z=np.ascontiguousarray(drawn[order]),
+        scale=np.ascontiguousarray(calibrated.scale[order]),
+        axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[order]),
+        unit=calibrated.unit,
+    )
+
+
+def _written(link: NDArray[np.int64], scratch: Path) -> Path:
+    path = scratch / "link.npy"
+    np.save(path, link, allow_pickle=False)
+    return path

@@ -1,0 +1,79 @@
+"""What an uncertain release's job says of anonymity beyond its own k: beside kept columns, and after further draws."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.uncertain import Anonymity
+from workers.algorithms.uncertain.calibration_expected import anonymity
+from workers.algorithms.uncertain.calibration_state import Calibrated
+from workers.runners.base import JobContext
+from workers.runners.frames.classes import classes
+from workers.runners.frames.columns import take_rows
+from workers.runners.records import Records
+
+#: Records that are evaluated of one set of candidates; of more, an even sample.
+_MOST = 2_000
+_TOLERANCE = 1e-3
+_FRACTION = 0.95
+
+
+def with_kept(job: JobContext, keep: Sequence[str], records: Records, calibrated: Calibrated) -> Anonymity | None:
+    """Expected anonymity among the released records that agree in the kept columns.
+
+    Parameters
+    ----------
+    job : told how far it is; where the records' kept columns are read.
+    keep : kept columns.
+    records, calibrated : the records and their densities.
+    """
+    if not keep:
+        return None
+    table = take_rows(job.dataset_path(), keep, records.rows[calibrated.rows])
+    members = _by_class(classes(table))
+    alone = [np.ones(sum(len(one) == 1 for one in members))]
+    return _summary(alone + [_among(job, records, calibrated, members=one) for one in members if len(one) > 1])
+
+
+def after_draws(job: JobContext, records: Records, calibrated: Calibrated) -> Anonymity | None:
+    """Expected anonymity when all draws of these data are known, had all of them these scales; None at the first.
+
+    Notes
+    -----
+    Gaussian: the mean of m draws is one draw with scale / sqrt(m), exactly. Uniform: a record stays possible where it
+    is in all m cubes, with probability prod (1 - |w|/a)^m >= prod max(1 - m |w|/a, 0): as in one cube of side a/m.
+    """
+    if job.draw == 1:
+        return None
+    if calibrated.model == "uniform":
+        calibrated = replace(calibrated, scale=calibrated.scale / job.draw)
+    draws = job.draw if calibrated.model == "gaussian" else 1
+    return _summary([_among(job, records, calibrated, members=np.arange(len(calibrated.rows)), draws=draws)])
+
+
+def _by_class(codes: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def _among(
+    job: JobContext, records: Records, calibrated: Calibrated, *, members: NDArray[np.int64], draws: int = 1
+) -> NDArray[np.float64]:
+    """Expected anonymity of some released records among themselves."""
+    job.tick(_FRACTION, "anonymity")
+    part = replace(
+        calibrated,
+        rows=calibrated.rows[members],
+        scale=np.ascontiguousarray(calibrated.scale[members]),
+        axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[members]),
+    )
+    asked = np.unique(np.linspace(0, len(members) - 1, min(len(members), _MOST)).astype(np.int64))
+    found = anonymity(records.values, part, draws=draws, asked=asked, tolerance=_TOLERANCE, threads=job.threads)
+    return found.least
+
+
+def _summary(parts: Sequence[NDArray[np.float64]]) -> Anonymity:
+    found = np.concatenate(parts)
+    return Anonymity(min=float(found.min()), mean=float(found.mean()), max=float(found.max()), evaluated=len(found))

@@ -1,0 +1,113 @@
+"""What an uncertain release and its job say in words and numbers: result, public statistics, flags, schema."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.uncertain import Anonymity, EstimatedStatistic, Scales, Scaling, UncertainResult, UncertainSpec
+from workers.algorithms.uncertain.calibration_state import Calibrated
+from workers.algorithms.uncertain.densities import Densities
+from workers.runners.base import DatasetRef
+from workers.runners.records import Records
+
+_SPEC = frozenset(
+    {"method", "columns", "k", "k_column", "model", "scales", "dismiss", "scaling", "minimum_scale", "domains", "keep"}
+)
+
+
+def result(
+    spec: UncertainSpec,
+    records: Records,
+    calibrated: Calibrated,
+    *,
+    draw: int,
+    with_keep: Anonymity | None,
+    all_draws: Anonymity | None,
+) -> dict[str, Any]:
+    """The job's whole result.
+
+    Parameters
+    ----------
+    spec : what was asked.
+    records : the complete records.
+    calibrated : their densities.
+    draw : 1 for the first release of these data.
+    with_keep : among records with the same kept columns, where any are kept.
+    all_draws : given all draws, where this is not the first.
+    """
+    expected = calibrated.expected
+    made = UncertainResult(
+        records=records.total,
+        released=len(calibrated.rows),
+        dismissed=len(records.rows) - len(calibrated.rows),
+        dropped=records.total - len(records.rows),
+        k=None if spec.k_column is not None else spec.k,
+        model=spec.model,
+        scales=spec.scales,
+        scaling=spec.scaling,
+        expected_anonymity=Anonymity(
+            min=expected.least, mean=expected.mean, max=expected.largest, evaluated=expected.evaluated
+        ),
+        certified_error=calibrated.certified_error,
+        zero_scale_records=calibrated.zero_scale,
+        mean_scale=dict(zip(spec.columns, calibrated.scale.mean(axis=0).tolist(), strict=True)),
+        cells=calibrated.cells,
+        expected_anonymity_with_keep=with_keep,
+        draw=draw,
+        expected_anonymity_of_all_draws=all_draws,
+    )
+    return made.model_dump(mode="json")
+
+
+def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64]) -> dict[str, Any]:
+    """What a release may say of how it was made.
+
+    The cells' size follows from the largest k where records have their own, which is nobody's business.
+    """
+    shown = _SPEC if spec.k_column is not None else _SPEC | {"cell_size"}
+    return spec.model_dump(mode="json", include=set(shown)) | {
+        "scaling_units": dict(zip(spec.columns, unit.tolist(), strict=True))
+    }
+
+
+def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, draw: int) -> list[str]:
+    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
+    raised = {
+        "scales-per-record": spec.scales is Scales.PER_RECORD,
+        "zero-scale": bool((scale == 0.0).any()),
+        "rare-records-dismissed": bool(spec.dismiss),
+        "kept-columns-not-counted": bool(spec.keep),
+        "repeated-draw": draw > 1,
+        "reproducible": spec.seed is not None,
+    }
+    return [name for name, is_raised in raised.items() if is_raised]
+
+
+def release_columns(spec: UncertainSpec, densities: Densities) -> dict[str, NDArray[Any]]:
+    """One row a record: where its density is centred, how wide it is and, rotated, along which axes."""
+    columns: dict[str, NDArray[Any]] = {}
+    for index, name in enumerate(spec.columns):
+        columns[name] = np.ascontiguousarray(densities.z[:, index])
+        columns[f"{name}_scale"] = np.ascontiguousarray(densities.scale[:, index])
+        if densities.axes is not None:
+            for axis in range(len(spec.columns)):
+                columns[f"{name}_axis_{axis + 1}"] = np.ascontiguousarray(densities.axes[:, axis, index])
+    return columns
+
+
+def release_schema(spec: UncertainSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+    """Names and types of the release's columns."""
+    types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
+    axes = [f"axis_{i}" for i in range(1, len(spec.columns) + 1)] if spec.scaling is Scaling.ROTATED else []
+    own = [part for name in spec.columns for part in (name, *(f"{name}_{extra}" for extra in ("scale", *axes)))]
+    return [
+        *({"name": name, "type": "number"} for name in own),
+        *({"name": name, "type": types[name]} for name in spec.keep),
+    ]
+
+
+def public_statistics(estimates: Sequence[EstimatedStatistic]) -> list[dict[str, Any]]:
+    """What is estimated of the original from the release alone."""
+    return [one.model_dump(mode="json") for one in estimates]
