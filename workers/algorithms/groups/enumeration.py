@@ -162,10 +162,14 @@ def init(data: Fuzzified, vital: BoolArray, request: Request, *, threads: int = 
     ValueError
         Thresholds that are none; no or only vital records.
     """
+    return _begun(data, vital, request, threads, Subtrees())
+
+
+def _begun(data: Fuzzified, vital: BoolArray, request: Request, threads: int, earlier: Subtrees) -> Collecting:
     check_thresholds(request.gamma, request.kappa, request.guard)
     collecting = pattern.init(data, vital, request.alpha)
     check_size(data, request)
-    return Collecting(collecting, request, max(1, threads), Subtrees())
+    return Collecting(collecting, request, max(1, threads), earlier)
 
 
 def step(state: State) -> State:
@@ -256,7 +260,4 @@ def unpack(
     data: Fuzzified, vital: BoolArray, request: Request, arrays: Mapping[str, NDArray[np.generic]], *, threads: int = 1
 ) -> State:
     """Go on where `pack` was called; patterns are collected again. Parameters and errors as `init`."""
-    state = init(data, vital, request, threads=threads)
-    if not isinstance(state, Collecting):
-        raise TypeError("a search begins by collecting patterns")
-    return Collecting(state.patterns, request, state.threads, walking.unpacked(arrays, len(data.variables)))
+    return _begun(data, vital, request, threads, walking.unpacked(arrays, len(data.variables)))

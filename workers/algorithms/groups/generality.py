@@ -85,8 +85,8 @@ def ordered(rules: Rules) -> IntArray:
     return np.lexsort(rules.T[::-1])
 
 
-def merge(parts: Sequence[Kept]) -> Found:
-    """What the parts of a search have found together; the order of the parts does not matter.
+def together(parts: Sequence[Kept]) -> Kept:
+    """What parts of a search have kept, each rule once; the order of the parts does not matter.
 
     Raises
     ------
@@ -96,12 +96,15 @@ def merge(parts: Sequence[Kept]) -> Found:
     if not parts:
         raise ValueError("there is nothing to merge")
     rules, places = np.unique(np.concatenate([part.rules for part in parts]), axis=0, return_index=True)
-    joined = Metrics(
-        **{
-            name: np.concatenate([getattr(part.metrics, name) for part in parts])[places]
-            for name in vars(parts[0].metrics)
-        }
-    )
-    general = np.flatnonzero(most_general(rules))
-    best = general[np.lexsort((general, -joined.fitness[general]))]
-    return Found(rules[best], joined.at(best), sum(part.evaluations for part in parts), len(rules))
+    columns = {
+        name: np.concatenate([getattr(part.metrics, name) for part in parts])[places] for name in vars(parts[0].metrics)
+    }
+    return Kept(rules, Metrics(**columns), sum(part.evaluations for part in parts))
+
+
+def merge(parts: Sequence[Kept]) -> Found:
+    """What the parts of a search have found together; parameters and errors as `together`."""
+    joined = together(parts)
+    general = np.flatnonzero(most_general(joined.rules))
+    best = general[np.lexsort((general, -joined.metrics.fitness[general]))]
+    return Found(joined.rules[best], joined.metrics.at(best), joined.evaluations, len(joined.rules))
