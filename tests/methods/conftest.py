@@ -11,7 +11,7 @@ import pytest
 
 from tests.methods.asking import upload
 from tests.servers import short_folder
-from tests.service import serving
+from tests.service import Service, serving
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 ADULT = [
@@ -21,13 +21,16 @@ ADULT = [
 
 
 @pytest.fixture(scope="session")
-def client() -> Iterator[httpx.Client]:
-    """A client of a service that was started for these tests."""
-    with (
-        short_folder() as folder,
-        serving(folder / "data", SUREBOX_REQUESTS_PER_MINUTE="100000") as service,
-        service.client() as client,
-    ):
+def service() -> Iterator[Service]:
+    """A service that was started for these tests."""
+    with short_folder() as folder, serving(folder / "data", SUREBOX_REQUESTS_PER_MINUTE="100000") as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def client(service: Service) -> Iterator[httpx.Client]:
+    """A client of it."""
+    with service.client() as client:
         yield client
 
 

@@ -12,7 +12,11 @@ from workers.runners.base import Runner
 #: method -> "module:attribute" of its runner, an instance or a class without arguments.
 RUNNERS: dict[str, str] = {
     "boxes": "workers.runners.boxes:BoxesRunner",
+    "classify": "workers.runners.queries:ClassifyRunner",
+    "count": "workers.runners.queries:CountRunner",
+    "group": "workers.runners.groups:GroupRunner",
     "ingest": "workers.runners.ingest:IngestRunner",
+    "uncertain": "workers.runners.uncertain:UncertainRunner",
 }
 
 _loaded: dict[str, Runner[Any]] = {}

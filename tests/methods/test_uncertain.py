@@ -1,0 +1,205 @@
+"""`uncertain` over HTTP: what a release promises, computed again by numpy over all pairs."""
+
+import json
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import released, succeed
+from tests.methods.densities import (
+    axes_of,
+    expected_anonymity,
+    noise,
+    scales_of,
+    statistics,
+    true_records,
+    units,
+    upload_frame,
+)
+
+COLUMNS = ["größe", "Wert in €"]
+WAYS = [
+    ("common", "global"), ("shared", "global"), ("shared", "local"), ("shared", "rotated"),
+    ("per_record", "global"), ("per_record", "local"), ("per_record", "rotated"),
+]  # fmt: skip
+#: Names that nothing public may have, at any depth.
+RESTRICTED = {"records", "released", "dismissed", "dropped", "expected_anonymity", "certified_error", "k_per_record"}
+
+
+def people(n: int = 240, seed: int = 1) -> pl.DataFrame:
+    """Two groups of correlated measures of very different units, some equal, each with a name of its own."""
+    rng = np.random.default_rng(seed)
+    second = rng.random(n) < 0.3
+    x = rng.normal(size=n) * np.where(second, 1.0, 4.0) + 30.0 * second
+    y = 1e4 * (0.5 * x + rng.normal(size=n))
+    x[:6], y[:6] = x[0], y[0]
+    return pl.DataFrame({"größe": x, "Wert in €": y, "id": [f"p{i}" for i in range(n)], "k": rng.uniform(1.0, 9.5, n)})
+
+
+def ask(client: httpx.Client, frame: pl.DataFrame, **change: Any) -> dict[str, Any]:
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 4.5}
+    return succeed(client, spec | {"keep": ["id"]} | change)
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize(("scales", "scaling"), WAYS)
+def test_k_records_fit_every_released_one(client: httpx.Client, model: str, scales: str, scaling: str) -> None:
+    frame = people()
+    job = ask(client, frame, model=model, scales=scales, scaling=scaling)
+    result, unit = job["result"], units(client, job, COLUMNS)
+    rows, truth = true_records(client, job, frame, COLUMNS)
+    assert result["records"] == frame.height == rows.height + result["dismissed"]
+
+    found = expected_anonymity(rows, truth, COLUMNS, model=model, unit=unit, by_cell=scales == "shared")
+    claimed = result["expected_anonymity"]
+    assert 4.5 <= claimed["min"] <= found.min() * (1 + 1e-9)
+    assert found.min() <= claimed["min"] + result["certified_error"] + 1e-9
+    assert found.mean() == pytest.approx(claimed["mean"], abs=result["certified_error"] + 1e-6)
+    if scales == "common":
+        assert len(np.unique(scales_of(rows, COLUMNS), axis=0)) == 1
+        assert found.min() < 4.5 * 1.05, "the scale is hardly larger than it must be"
+    if scales == "per_record":
+        varied = found[(scales_of(rows, COLUMNS) > 0).all(axis=1)]
+        assert np.abs(varied - 4.5).max() < 0.01
+    assert result["mean_scale"] == pytest.approx(dict(zip(COLUMNS, scales_of(rows, COLUMNS).mean(axis=0), strict=True)))
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize(("scales", "scaling"), [("common", "global"), ("per_record", "rotated")])
+def test_the_noise_has_the_density_that_is_published(
+    client: httpx.Client, model: str, scales: str, scaling: str
+) -> None:
+    frame = people(2_000)
+    job = ask(client, frame, model=model, scales=scales, scaling=scaling)
+    rows, truth = true_records(client, job, frame, COLUMNS)
+    wide = (scales_of(rows, COLUMNS) > 0).all(axis=1)
+    e = noise(rows, truth, COLUMNS, units(client, job, COLUMNS))[wide]
+    variance = 1.0 if model == "gaussian" else 1.0 / 12.0
+    assert len(e) > 1_900
+    assert np.abs(e.mean(axis=0)).max() < 5 * np.sqrt(variance / len(e))
+    assert e.var(axis=0) == pytest.approx(np.full(2, variance), rel=5 * np.sqrt(2 / len(e)))
+    assert abs(np.corrcoef(e.T)[0, 1]) < 5 / np.sqrt(len(e))
+    if model == "uniform":
+        assert np.abs(e).max() <= 0.5 + 1e-9
+    if scaling == "rotated":
+        axes = axes_of(rows, COLUMNS)
+        assert axes @ axes.transpose(0, 2, 1) == pytest.approx(np.broadcast_to(np.eye(2), axes.shape), abs=1e-9)
+
+
+def test_what_is_not_said_is_filled_in(client: httpx.Client) -> None:
+    frame = people()
+    job = ask(client, frame, keep=[], k=3)
+    said = {
+        "model": "gaussian", "scales": "common", "dismiss": 0.01, "cell_size": None, "scaling": "global",
+        "minimum_scale": 0.0, "domains": {}, "keep": [], "missing": "refuse", "seed": None, "allow_repeat": False,
+        "k": 3.0, "k_column": None, "columns": COLUMNS,
+    }  # fmt: skip
+    assert {name: job["spec"][name] for name in said} == said
+    rows = released(client, job)
+    assert rows.columns == ["größe", "größe_scale", "Wert in €", "Wert in €_scale"]
+    assert rows.height == job["result"]["released"]
+    assert job["result"]["dismissed"] in {0, 3}, "1 % of 240, rounded so that none or at least k are left out"
+    assert ask(client, frame, scales="shared")["spec"]["cell_size"] == 36
+    assert ask(client, frame, scales="per_record")["result"]["dismissed"] == 0
+
+
+def test_columns_flags_and_order(client: httpx.Client) -> None:
+    frame = people()
+    job = ask(client, frame, scales="per_record", scaling="rotated", keep=["id", "k"], seed=5)
+    release = client.get(f"/v1/releases/{job['release_id']}").json()
+    own = [part for c in COLUMNS for part in (c, *(f"{c}_{extra}" for extra in ("scale", "axis_1", "axis_2")))]
+    assert [column["name"] for column in release["columns"]] == [*own, "id", "k"]
+    assert [column["type"] for column in release["columns"]] == ["number"] * 8 + ["string", "number"]
+    rows = released(client, job)
+    assert rows.columns == [*own, "id", "k"]
+    assert set(release["flags"]) == {"scales-per-record", "zero-scale", "kept-columns-not-counted", "reproducible"}
+    order = np.array([int(name[1:]) for name in rows["id"].to_list()])
+    assert abs(np.corrcoef(order, np.arange(len(order)))[0, 1]) < 0.3, "rows do not stand in the order of the records"
+    assert dict(zip(rows["id"], rows["k"], strict=True)) == dict(zip(frame["id"], frame["k"], strict=True))
+
+
+def test_every_record_can_have_a_k_of_its_own(client: httpx.Client) -> None:
+    frame = people()
+    for scales in ("per_record", "common"):
+        job = ask(client, frame, k=50, k_column="k", scales=scales, dismiss=None if scales == "per_record" else 0)
+        rows, truth = true_records(client, job, frame, COLUMNS)
+        k = np.array([dict(zip(frame["id"], frame["k"], strict=True))[name] for name in rows["id"].to_list()])
+        found = expected_anonymity(rows, truth, COLUMNS, model="gaussian", unit=units(client, job, COLUMNS))
+        assert (found >= k * (1 - 1e-9)).all(), "k_column wins over k"
+        assert found.max() < 50 or scales == "common"
+        assert job["result"]["k"] is None
+        if scales == "per_record":
+            lone = (scales_of(rows, COLUMNS) > 0).all(axis=1)
+            assert np.abs(found - k)[lone].max() < 0.02
+
+
+def test_identical_records_need_no_noise_unless_a_minimum_is_asked(client: httpx.Client) -> None:
+    frame = people()
+    plain = ask(client, frame, scales="per_record")
+    assert plain["result"]["zero_scale_records"] == 6
+    rows, truth = true_records(client, plain, frame, COLUMNS)
+    still = (scales_of(rows, COLUMNS) == 0).all(axis=1)
+    assert still.sum() == 6
+    assert (rows.select(COLUMNS).to_numpy()[still] == truth[still]).all()
+    assert "zero-scale" in client.get(f"/v1/releases/{plain['release_id']}").json()["flags"]
+
+    for minimum, wanted in ((0.25, [0.25, 0.25]), ({"größe": 0.5, "Wert in €": 1000.0}, [0.5, 1000.0])):
+        job = ask(client, frame, scales="per_record", minimum_scale=minimum)
+        assert job["result"]["zero_scale_records"] == 0
+        assert (scales_of(released(client, job), COLUMNS) >= np.array(wanted) * (1 - 1e-12)).all()
+        assert "zero-scale" not in client.get(f"/v1/releases/{job['release_id']}").json()["flags"]
+
+
+def test_nothing_public_tells_what_is_restricted(client: httpx.Client) -> None:
+    job = ask(client, people(), dismiss=0.05)
+    said = {job["result"][name] for name in ("records", "dismissed", "certified_error")}
+    said |= {job["result"]["expected_anonymity"][name] for name in ("min", "mean", "max")}
+    for part in ("", "/statistics", "/provenance"):
+        answer = client.get(f"/v1/releases/{job['release_id']}{part}")
+        assert answer.status_code == httpx.codes.OK
+        names, numbers = names_and_numbers(answer.json())
+        assert not RESTRICTED & names
+        assert not said & numbers
+
+
+def names_and_numbers(value: Any) -> tuple[set[str], set[float]]:
+    """Every name and every number in a document, those inside texts that are JSON too."""
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        return names_and_numbers(json.loads(value))
+    inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    names, numbers = set(value) if isinstance(value, dict) else set(), set()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        numbers.add(value)
+    for part in map(names_and_numbers, inner):
+        names |= part[0]
+        numbers |= part[1]
+    return names, numbers
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize(("scales", "scaling"), [("common", "global"), ("shared", "rotated"), ("per_record", "local")])
+def test_statistics_of_the_original_are_estimated_from_the_release(
+    client: httpx.Client, model: str, scales: str, scaling: str
+) -> None:
+    frame = people(1_500)
+    job = ask(client, frame, model=model, scales=scales, scaling=scaling)
+    rows, truth = true_records(client, job, frame, COLUMNS)
+    found = statistics(client, job)
+    x, y = COLUMNS
+    covariance = np.cov(truth.T, ddof=0)
+    wanted = {
+        ("mean", x): truth[:, 0].mean(), ("mean", y): truth[:, 1].mean(),
+        ("variance", x): covariance[0, 0], ("variance", y): covariance[1, 1],
+        ("covariance", x, y): covariance[0, 1],
+        ("correlation", x, y): np.corrcoef(truth.T)[0, 1],
+    }  # fmt: skip
+    assert {name for name in found if name[0] != "scaling_unit"} == set(wanted)
+    for name, value in wanted.items():
+        error = found[name]["standard_error"]
+        assert error > 0
+        assert abs(found[name]["estimate"] - value) < 5 * error, name
+    assert found["mean", x]["estimate"] == pytest.approx(rows[x].mean(), rel=1e-12)
+    assert found["variance", x]["estimate"] < rows[x].var(), "the noise is taken off"

@@ -1,0 +1,186 @@
+"""`uncertain` over HTTP: what is refused and where, corners of the data, and draws of the same data again."""
+
+import io
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import released, run, succeed, upload
+from tests.methods.densities import expected_anonymity, scales_of, true_records, units, upload_frame
+
+SMALL = "größe,Wert,leer,text,fest,größe_scale,k,k0,kl\n" + "".join(
+    f"{i},{i * i / 7},{'' if i % 4 == 0 else i},t{i % 3},5,{i},{1 + i % 5},{i},{'' if i == 3 else 2}\n"
+    for i in range(40)
+)
+
+
+@pytest.fixture(scope="session")
+def small(client: httpx.Client) -> str:
+    return str(upload(client, SMALL)["id"])
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({"columns": ["größe", "nein"]}, "/columns/1", "no column 'nein'"),
+        ({"columns": ["text"]}, "/columns/0", "not numeric"),
+        ({"columns": ["leer"]}, "/columns/0", "10 missing values"),
+        ({"columns": []}, "/columns", ""),
+        ({"columns": ["größe", "größe"]}, "", "twice"),
+        ({"columns": ["größe", "größe_scale"]}, "/columns/1", "'größe_scale'"),
+        ({"k": 41}, "/k", "the largest k is at most 40"),
+        ({"k": 31, "columns": ["leer"], "missing": "drop"}, "/k", "at most 30"),
+        ({"k": 0.5}, "/k", ""),
+        ({"k": None}, "", "`k` or `k_column`"),
+        ({"k_column": "nein"}, "/k_column", "no column"),
+        ({"k_column": "text"}, "/k_column", "not numeric"),
+        ({"k_column": "kl"}, "/k_column", "missing"),
+        ({"k_column": "k0"}, "/k_column", "at least 1"),
+        ({"k_column": "fest", "k": 1000, "columns": ["nein"]}, "/columns/0", "no column"),
+        ({"keep": ["größe"]}, "/keep/0", "cannot be kept"),
+        ({"keep": ["größe_scale"]}, "/keep/0", "release's own columns"),
+        ({"keep": ["nein"]}, "/keep/0", "no column"),
+        ({"domains": {"größe": [5, 100]}}, "/domains/größe", "outside"),
+        ({"domains": {"größe": [9, 1]}}, "", "lo below hi"),
+        ({"domains": {"text": [1, 9]}}, "/domains/text", "not one of"),
+        ({"scaling": "local"}, "/scaling", "`shared` or `per_record`"),
+        ({"scaling": "rotated", "scales": "common"}, "/scaling", "`shared` or `per_record`"),
+        ({"scales": "per_record", "dismiss": 0.1}, "/dismiss", "per_record"),
+        ({"dismiss": 1.0}, "/dismiss", ""),
+        ({"dismiss": -0.1}, "/dismiss", ""),
+        ({"cell_size": 20}, "/cell_size", "`shared` only"),
+        ({"cell_size": 41, "scales": "shared"}, "/cell_size", "at most 40"),
+        ({"minimum_scale": -1}, "/minimum_scale", ""),
+        ({"minimum_scale": {"nein": 1}}, "/minimum_scale/nein", "not one of"),
+        ({"model": "laplace"}, "/model", "gaussian"),
+        ({"scales": "own"}, "/scales", "per_record"),
+        ({"colour": "red"}, "/colour", ""),
+        ({"dataset_id": "ds_absent"}, "/dataset_id", ""),
+    ],
+)
+def test_what_cannot_be_done_is_refused_at_its_place(
+    client: httpx.Client, small: str, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    spec = {"method": "uncertain", "dataset_id": small, "columns": ["größe"], "k": 3}
+    answer = client.post("/v1/anonymizations", json=spec | change)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    errors = answer.json()["errors"]
+    assert {error["pointer"] for error in errors if error["pointer"].startswith(pointer)}, errors
+    assert says in " ".join(error["detail"] for error in errors)
+
+
+def test_infinite_values_are_refused(client: httpx.Client) -> None:
+    dataset = upload(client, "x,y\n1,2\ninf,3\n2,4\n", type="x:number")
+    spec = {"method": "uncertain", "dataset_id": dataset["id"], "columns": ["y", "x"], "k": 1.5}
+    answer = client.post("/v1/anonymizations", json=spec)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert [(e["pointer"], "1 infinite" in e["detail"]) for e in answer.json()["errors"]] == [("/columns/1", True)]
+
+
+@pytest.mark.parametrize(
+    ("model", "k", "largest"), [("gaussian", 16.0, 16.0), ("gaussian", 25.5, 16.0), ("uniform", 31.0, 31.0)]
+)
+def test_a_k_that_no_scale_reaches_is_refused_with_the_largest_that_is(
+    client: httpx.Client, model: str, k: float, largest: float
+) -> None:
+    """Of 31 different records half of the others fit in the end (gaussian), or all (uniform): neither is reached."""
+    frame = pl.DataFrame({"x": np.arange(31.0) ** 2})
+    spec = {"method": "uncertain", "columns": ["x"], "model": model, "scales": "per_record"}
+    job = run(client, spec | {"dataset_id": upload_frame(client, frame), "k": k})
+    assert job["state"] == "failed"
+    assert job["error"]["status"] == httpx.codes.UNPROCESSABLE_ENTITY
+    (error,) = job["error"]["errors"]
+    assert error["pointer"] == "/k"
+    assert f"k = {k:g} asked" in error["detail"]
+    feasible = float(error["detail"].split("largest k is ")[1].split()[0].rstrip(".,;"))
+    assert largest * 0.9 < feasible < largest
+    assert (
+        succeed(client, spec | {"dataset_id": upload_frame(client, frame), "k": feasible})["result"]["released"] == 31
+    )
+
+
+@pytest.mark.parametrize("scales", ["common", "shared", "per_record"])
+def test_one_record_is_published_as_it_is_and_flagged(client: httpx.Client, scales: str) -> None:
+    frame = pl.DataFrame({"x": [3.25], "y": [7]})
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x", "y"], "k": 1}
+    job = succeed(client, spec | {"scales": scales})
+    assert job["result"]["zero_scale_records"] == 1
+    assert released(client, job).rows() == [(3.25, 0.0, 7.0, 0.0)]
+    assert "zero-scale" in client.get(f"/v1/releases/{job['release_id']}").json()["flags"]
+
+
+@pytest.mark.parametrize("scales", ["common", "shared", "per_record"])
+def test_a_constant_column_does_no_harm(client: httpx.Client, scales: str) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=60), "fest": np.full(60, 5.0), "id": [f"p{i}" for i in range(60)]})
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x", "fest"], "k": 4}
+    job = succeed(client, spec | {"scales": scales, "keep": ["id"]})
+    rows, truth = true_records(client, job, frame, ["x", "fest"])
+    assert np.isfinite(rows.drop("id").to_numpy()).all()
+    varying = rows.drop("fest", "fest_scale")
+    found = expected_anonymity(
+        varying, truth[:, :1], ["x"], model="gaussian", unit=np.ones(1), by_cell=scales == "shared"
+    )
+    assert found.min() >= 4 * (1 - 1e-9), "whoever knows the constant knows no more"
+
+
+def test_records_with_missing_values_are_left_out_when_asked(client: httpx.Client) -> None:
+    frame = pl.read_csv(io.StringIO(SMALL)).with_columns(pl.format("p{}", "größe").alias("id"))
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["größe", "leer"], "k": 3}
+    job = succeed(client, spec | {"missing": "drop", "keep": ["id"], "dismiss": 0})
+    assert (job["result"]["records"], job["result"]["released"], job["result"]["dropped"]) == (40, 30, 10)
+    assert set(released(client, job)["id"]) == set(frame.drop_nulls("leer")["id"])
+
+
+def test_a_second_draw_is_refused_unless_it_is_allowed_and_then_tells_what_it_costs(client: httpx.Client) -> None:
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({"x": rng.normal(size=200), "id": [f"p{i}" for i in range(200)]})
+    for model, narrower in (("gaussian", np.sqrt(2)), ("uniform", 2.0)):
+        spec = {"method": "uncertain", "columns": ["x"], "k": 6, "model": model, "keep": ["id"], "dismiss": 0}
+        spec["dataset_id"] = upload_frame(client, frame)
+        first = succeed(client, spec)
+        assert (first["result"]["draw"], first["result"]["expected_anonymity_of_all_draws"]) == (1, None)
+        refused = client.post("/v1/anonymizations", json=spec)
+        assert refused.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+        assert [error["pointer"] for error in refused.json()["errors"]] == ["/allow_repeat"]
+
+        again = succeed(client, spec | {"allow_repeat": True})
+        assert again["result"]["draw"] == 2
+        assert "repeated-draw" in client.get(f"/v1/releases/{again['release_id']}").json()["flags"]
+        assert "repeated-draw" not in client.get(f"/v1/releases/{first['release_id']}").json()["flags"]
+        rows, truth = true_records(client, again, frame, ["x"])
+        both = rows.with_columns(pl.col("x_scale") / narrower)
+        found = expected_anonymity(both, truth, ["x"], model=model, unit=units(client, again, ["x"]))
+        told = again["result"]["expected_anonymity_of_all_draws"]
+        assert told["min"] == pytest.approx(found.min(), rel=2e-3)
+        assert told["mean"] == pytest.approx(found.mean(), rel=2e-3)
+        assert told["min"] < 6, "two draws hide nobody among six"
+
+
+def test_the_same_bytes_uploaded_again_are_the_same_data(client: httpx.Client) -> None:
+    body = "x\n" + "\n".join(str(i * i) for i in range(50)) + "\n# once"
+    datasets = [upload(client, body, comment="#")["id"] for _ in range(2)]
+    spec = {"method": "uncertain", "columns": ["x"], "k": 3}
+    succeed(client, spec | {"dataset_id": datasets[0]})
+    answer = client.post("/v1/anonymizations", json=spec | {"dataset_id": datasets[1]})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert "allow_repeat" in answer.text
+
+
+def test_neither_the_seed_nor_its_absence_is_guessable(client: httpx.Client) -> None:
+    """Two draws without a seed differ everywhere; two with one agree to the byte."""
+    frame = pl.DataFrame({"x": np.arange(50.0) ** 2})
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x"], "k": 3}
+    spec["allow_repeat"] = True
+    one, other = (released(client, succeed(client, spec)) for _ in range(2))
+    assert not set(one["x"]) & set(other["x"])
+    assert (scales_of(one, ["x"])[0] == scales_of(other, ["x"])[0]).all()
+    seeded = [succeed(client, spec | {"seed": 7}) for _ in range(2)]
+    assert seeded[0]["spec"]["seed"] == "given"
+    files = [client.get(f"/v1/releases/{job['release_id']}").json() for job in seeded]
+    assert files[0]["sha256"] == files[1]["sha256"]
+    assert all("reproducible" in file["flags"] for file in files)
