@@ -13,8 +13,8 @@ price       (L,)     what the best flow pays for a record of each side; (T,) on 
 
 A swap pairs one left with one right record, each used at most once. Only the nearest right records of each left one are
 candidates at first. The flow through them is the cheapest of all as soon as no other pair could lower it:
-``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list holds (lists are sorted, so that one
-comparison judges all those left out). Lists that fail are lengthened, and the flow is computed anew; a full list cannot fail.
+``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list holds (lists are sorted: one comparison
+judges all those left out). Lists that fail are lengthened, and the flow is computed anew; a full list cannot fail.
 """
 
 import numpy as np

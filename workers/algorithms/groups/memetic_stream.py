@@ -1,0 +1,80 @@
+"""Random numbers inside kernels: the ChaCha20 stream cipher under a run's own key.
+
+Notation
+--------
+======  =======  =============================================================================
+symbol  shape    meaning
+======  =======  =============================================================================
+stream  (33,)    uint32: constants (4), key (8), block counter (2), nonce (2), then the block
+                 last made (16) and how many of its words are used up
+======  =======  =============================================================================
+
+A search draws too many numbers, and too few at a time, to fetch them from a numpy generator; an ordinary generator in
+a kernel could be run backwards from what it steered. The stream is its own state: a search goes on bit by bit from a
+copy. Source: Bernstein 2008; RFC 8439 with a 64-bit counter (the original layout).
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
+_ROUNDS = 20
+
+#: Shape and type of a stream.
+WORDS = 33
+
+
+def new_stream(key: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """A stream at its beginning, under an (8,) uint32 key."""
+    out = np.zeros(WORDS, dtype=np.uint32)
+    out[:4] = _CONSTANTS
+    out[4:12] = key
+    out[32] = 16
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _mix(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
+    """A quarter round; each sum and rotation is cut to 32 bits."""
+    for i in range(2):
+        first, second = (16, 12) if i == 0 else (8, 7)
+        x[a] = (x[a] + x[b]) & 0xFFFFFFFF
+        word = np.uint64(x[d] ^ x[a])
+        x[d] = ((word << np.uint64(first)) | (word >> np.uint64(32 - first))) & np.uint64(0xFFFFFFFF)
+        x[c] = (x[c] + x[d]) & 0xFFFFFFFF
+        word = np.uint64(x[b] ^ x[c])
+        x[b] = ((word << np.uint64(second)) | (word >> np.uint64(32 - second))) & np.uint64(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def draw(stream: NDArray[np.uint32]) -> int:
+    """The next word, uniform on [0, 2^32)."""
+    if stream[32] >= 16:
+        x = stream[:16].copy()
+        for _ in range(_ROUNDS // 2):
+            for i in range(4):
+                _mix(x, i, 4 + i, 8 + i, 12 + i)
+            for i in range(4):
+                _mix(x, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
+        for i in range(16):
+            stream[16 + i] = (x[i] + stream[i]) & 0xFFFFFFFF
+        stream[12] = (stream[12] + np.uint32(1)) & 0xFFFFFFFF
+        if stream[12] == 0:
+            stream[13] = (stream[13] + np.uint32(1)) & 0xFFFFFFFF
+        stream[32] = 0
+    word = stream[16 + stream[32]]
+    stream[32] += np.uint32(1)
+    return np.int64(word)  # type: ignore[return-value]
+
+
+@njit(cache=True, nogil=True)
+def below(stream: NDArray[np.uint32], count: int) -> int:
+    """An integer on [0, count), count up to 2^31 (bias below count / 2^32)."""
+    return (draw(stream) * count) >> 32
+
+
+@njit(cache=True, nogil=True)
+def uniform(stream: NDArray[np.uint32]) -> float:
+    """A number in (0, 1), one of 2^32."""
+    return (draw(stream) + 0.5) / 4294967296.0
