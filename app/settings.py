@@ -45,7 +45,7 @@ class Settings(BaseSettings):
 
     # Limits on what is accepted
     max_upload_bytes: int = Field(default=5_000_000_000, gt=0, description="Decoded bytes of one upload.")
-    max_json_bytes: int = Field(default=4_000_000, gt=0, description="Bytes of a JSON body.")
+    max_json_bytes: int = Field(default=16_000_000, gt=0, description="Bytes of a JSON body.")
     max_gzip_ratio: float = Field(default=200.0, gt=1, description="Decoded over encoded bytes of a gzip upload.")
     max_columns: int = Field(default=2_000, gt=0, description="Columns of a dataset.")
     max_field_bytes: int = Field(default=1_000_000, gt=0, description="Bytes of one field of a text upload.")
@@ -69,6 +69,9 @@ class Settings(BaseSettings):
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
     worker_memory_bytes: int | None = Field(default=None, gt=0, description="RLIMIT_DATA of a worker's child.")
+    release_cache_bytes: int = Field(
+        default=256_000_000, ge=0, description="Of releases that questions were asked of, kept by each worker process."
+    )
     inline_artifact_bytes: int = Field(default=32_000_000, ge=0, description="Larger results lie in storage.")
 
     # The process

@@ -34,6 +34,7 @@ class JobKind(StrEnum):
 
     ANONYMIZATION = "anonymization"
     AUDIT = "audit"
+    QUERY = "query"
 
 
 class Queue(StrEnum):

@@ -1,7 +1,8 @@
 """Accepting an anonymization or an audit: what it names is looked at and the job is written in one transaction."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from app.contracts.jobs import JobSpec
 from app.db.job_record import JobRecord
@@ -31,6 +32,7 @@ def accept(
     spec: JobSpec,
     max_unfinished: int,
     remember: Callable[[UnitOfWork, JobRecord], None] | None = None,
+    forgotten_at: datetime | None = None,
 ) -> JobRecord:
     """Check the specification against what it names, write the job, and send its id once that is committed.
 
@@ -46,6 +48,8 @@ def accept(
         Queued and running jobs an owner may have.
     remember
         Called with the job in the same transaction: what is to be replayed for an Idempotency-Key.
+    forgotten_at
+        Makes the job an unlisted one that is removed then.
 
     Raises
     ------
@@ -55,7 +59,11 @@ def accept(
         If the owner has too many unfinished jobs.
     """
     with database.unit_of_work() as unit:
-        submission = _submission(unit, asker=asker, method=method, spec=spec)
+        submission = replace(
+            _submission(unit, asker=asker, method=method, spec=spec),
+            listed=forgotten_at is None,
+            expires_at=forgotten_at,
+        )
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         record = jobs.get(unit.connection, owner=asker.owner, job_id=job_id)
         if record is None:

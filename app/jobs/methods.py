@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.contracts.boxes import BoxesSpec
+from app.contracts.groups import GroupSpec
 from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.contracts.queries import ClassifySpec, CountSpec
+from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError
-from app.jobs import boxes
+from app.jobs import boxes, groups, queries, uncertain
 from app.jobs.inputs import Fields, Given
 
 
@@ -38,16 +41,47 @@ class Method:
         return Fields(self.datasets, self.releases, self.jobs)
 
 
+def _question(name: str, spec_type: type[JobSpec], check: Callable[[Any, Given], list[FieldError]]) -> Method:
+    """What a release is asked: answered at once, beside the jobs."""
+    return Method(
+        name, JobKind.QUERY, spec_type, Queue.INTERACTIVE, fill=queries.fill, check=check, datasets=(),
+        releases=("release_id",),
+    )  # fmt: skip
+
+
 #: In this order the methods stand in the OpenAPI document.
 METHODS: dict[str, Method] = {
     method.name: method
-    for method in (Method("boxes", JobKind.ANONYMIZATION, BoxesSpec, Queue.BATCH, fill=boxes.fill, check=boxes.check),)
+    for method in (
+        Method("boxes", JobKind.ANONYMIZATION, BoxesSpec, Queue.BATCH, fill=boxes.fill, check=boxes.check),
+        Method(
+            "uncertain",
+            JobKind.ANONYMIZATION,
+            UncertainSpec,
+            Queue.BATCH,
+            fill=uncertain.fill,
+            check=uncertain.check,
+            draws=True,
+        ),
+        Method(
+            "group",
+            JobKind.AUDIT,
+            GroupSpec,
+            Queue.BATCH,
+            fill=groups.fill,
+            check=groups.check,
+            datasets=("auxiliary_dataset_id", "target_dataset_id"),
+        ),
+        _question("count", CountSpec, queries.check_count),
+        _question("classify", ClassifySpec, queries.check_classify),
+    )
 }
 
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: dict[JobKind, frozenset[str]] = {
-    JobKind.ANONYMIZATION: frozenset({"uncertain", "condensation", "swaps"}),
-    JobKind.AUDIT: frozenset({"group", "linkage", "table", "frontier"}),
+    JobKind.ANONYMIZATION: frozenset({"condensation", "swaps"}),
+    JobKind.AUDIT: frozenset({"linkage", "table", "frontier"}),
+    JobKind.QUERY: frozenset(),
 }
 
 

@@ -44,9 +44,6 @@ def test_a_job_is_accepted_with_the_envelope_of_the_contract(service: Service, r
         ({"method": "nonsense"}, "/method", "invalid"),
         ({"method": None}, "/method", "invalid"),
         ({"method": ["boxes"]}, "/method", "invalid"),
-        ({"method": "uncertain"}, "/method", "not-built"),
-        ({"method": "condensation"}, "/method", "not-built"),
-        ({"method": "swaps"}, "/method", "not-built"),
         ({"dataset_id": "ds_absent"}, "/dataset_id", "invalid"),
         ({"dataset_id": "ds_\x00"}, "/dataset_id", "invalid"),
         ({"dataset_id": 7}, "/dataset_id", "invalid"),
@@ -95,8 +92,8 @@ def test_another_owners_dataset_is_as_absent_as_one_that_is_not_there(service: S
     assert theirs["errors"][0]["pointer"] == "/dataset_id"
 
 
-@pytest.mark.parametrize("method", ["group", "linkage", "table", "frontier"])
-def test_no_audit_is_built_yet(shared: Service, method: str) -> None:
+@pytest.mark.parametrize("method", ["table", "frontier"])
+def test_an_audit_of_the_contract_that_is_not_built_is_refused_by_name(shared: Service, method: str) -> None:
     with shared.client() as client:
         answer = client.post("/v1/audits", json={"method": method})
     assert answer.status_code == 422

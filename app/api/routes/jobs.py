@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import StreamingResponse
 
 from app.api.conditional import etag_of, is_fresh
 from app.api.deps import Resources, ResourcesDep, require
@@ -16,6 +15,7 @@ from app.api.pagination import After, PageDep, page
 from app.api.prefer import wait_seconds
 from app.api.problems import responses
 from app.api.schemas.jobs import ETAG_HEADERS, READ_HEADERS, JobList
+from app.api.stored_results import stored_response
 from app.api.streams import JobStream, last_event_id
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
@@ -113,13 +113,7 @@ def get_job_result(
     headers = {"ETag": etag_of(found.sha256)}
     if is_fresh(if_none_match, found.sha256):
         return Response(status_code=304, headers=headers)
-    if found.body is not None:
-        return Response(found.body, media_type="application/json", headers=headers)
-    if found.key is None:
-        raise UnavailableError("the result cannot be found")
-    chunks = resources.storage.chunks(found.key)
-    headers["Content-Length"] = str(found.bytes)
-    return StreamingResponse(chunks, media_type="application/json", headers=headers)
+    return stored_response(resources.storage, found, headers=headers)
 
 
 @router.get(

@@ -1,0 +1,79 @@
+"""Answering a question to a release: its job is waited for, and what it computed is the answer itself.
+
+Whoever asks behaves as with `Prefer: wait=30`, unless the request says otherwise. Past the wait the answer is the job,
+whose result is the body that would have been sent.
+"""
+
+import json
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from app.api.deps import Resources
+from app.api.job_requests import RETRY_SECONDS
+from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
+from app.api.problems import MEDIA_TYPE
+from app.api.stored_results import stored_response
+from app.api.waiting import wait_finished
+from app.auth.principal import Principal
+from app.contracts.jobs import Job, JobSpec, JobState
+from app.db.job_record import JobRecord
+from app.errors import ConflictError
+from app.jobs import read
+from app.jobs.accept import Asker
+from app.jobs.envelope import job_json
+from app.releases import query
+
+#: Answers to a question, beside problems and the body itself.
+PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
+    202: {
+        "model": Job,
+        "description": "The job, unlisted and kept for an hour; its result is the body of the answer.",
+        "headers": {
+            "Location": {"schema": {"type": "string"}, "description": "Where the job is read."},
+            "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds after which to ask again."},
+        },
+    }
+}
+
+
+async def answer_question(request: Request, *, resources: Resources, principal: Principal, spec: JobSpec) -> Response:
+    """Ask, wait, and answer what the job computed, or the problem it met."""
+    record = await run_in_threadpool(_ask, resources, principal, spec)
+    seconds = _patience(request.headers.getlist("prefer"))
+    found = None
+    if seconds:
+        found = await wait_finished(request, resources.notifications, job_id=record.id, seconds=seconds)
+    if found is None:
+        headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)}
+        return Response(job_json(record), status_code=202, media_type="application/json", headers=headers)
+    if found.state == JobState.SUCCEEDED:
+        return await run_in_threadpool(_computed, resources, principal, found)
+    if found.error_json is None:
+        raise ConflictError("the question was cancelled; ask again")
+    problem = json.loads(found.error_json) | {"instance": request.url.path}
+    return Response(json.dumps(problem), status_code=problem["status"], media_type=MEDIA_TYPE)
+
+
+def _patience(headers: list[str]) -> int:
+    asked = wait_seconds(headers)
+    if asked is not None:
+        return asked
+    return 0 if respond_async(headers) else LONGEST_WAIT
+
+
+def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord:
+    return query.ask(
+        database=resources.database,
+        broker=resources.queue,
+        asker=Asker(principal.owner, principal.key_id),
+        spec=spec,
+        max_unfinished=resources.settings.max_unfinished_jobs,
+        now=resources.clock(),
+    )
+
+
+def _computed(resources: Resources, principal: Principal, record: JobRecord) -> Response:
+    found = read.read_result(database=resources.database, owner=principal.owner, job_id=record.id)
+    return stored_response(resources.storage, found)

@@ -1,0 +1,87 @@
+"""Questions to a release: how many records lie in a box, and which class points belong to."""
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from app.contracts.base import Contract
+from app.contracts.columns import ColumnName, Finite
+from app.contracts.jobs import JobKind, JobSpec
+
+#: Queries or points of one question.
+MOST_QUERIES: Final = 10_000
+
+
+def _ordered(interval: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    lo, hi = interval
+    if lo is not None and hi is not None and lo > hi:
+        msg = "an interval is [lo, hi] with lo not above hi, null for an open end"
+        raise ValueError(msg)
+    return interval
+
+
+Interval = Annotated[tuple[Finite | None, Finite | None], AfterValidator(_ordered)]
+Query = dict[ColumnName, Interval]
+Point = tuple[Finite, ...]
+Queries = Annotated[tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES)]
+Points = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_QUERIES)]
+Neighbours = Annotated[int, Field(strict=True, ge=1, le=2**53)]
+
+
+class CountRequest(Contract):
+    """How many records lie in each of these boxes."""
+
+    queries: Queries = Field(
+        description="Per column a closed interval, null for an open end; columns that are not named are not restricted."
+    )
+
+
+class Count(Contract):
+    """How many of the released records' originals lie in a box."""
+
+    estimate: float
+    standard_error: float | None = Field(description="Null where the model gives none.")
+    guaranteed: tuple[int, int] | None = Field(description="Certain to hold the number; null where nothing is certain.")
+
+
+class Counts(Contract):
+    """One count a query, in their order."""
+
+    counts: tuple[Count, ...]
+
+
+class ClassifyRequest(Contract):
+    """Which class of a kept column each of these points belongs to."""
+
+    label: ColumnName = Field(description="A column that the release keeps unchanged.")
+    neighbours: Neighbours = Field(default=10, description="Released records that fit a point best, and vote.")
+    points: Points = Field(description="Values of `columns` of the release's specification, in their order.")
+
+
+class Classified(Contract):
+    """One label and the probability of each class a point, in their order."""
+
+    labels: tuple[str, ...]
+    probabilities: tuple[dict[str, float], ...] = Field(description="By class; classes of probability 0 left out.")
+
+
+class CountSpec(JobSpec):
+    """The unlisted job that counts."""
+
+    kind: ClassVar[JobKind] = JobKind.QUERY
+
+    method: Literal["count"] = "count"
+    release_id: str
+    queries: Queries
+
+
+class ClassifySpec(JobSpec):
+    """The unlisted job that classifies."""
+
+    kind: ClassVar[JobKind] = JobKind.QUERY
+
+    method: Literal["classify"] = "classify"
+    release_id: str
+    label: ColumnName
+    neighbours: Neighbours
+    points: Points

@@ -1,0 +1,46 @@
+"""Asking a release: an unlisted job on the interactive queue, and the answer that it leaves."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from app.contracts.jobs import JobSpec
+from app.db.job_record import JobRecord
+from app.db.session import Database
+from app.errors import InvalidError, NotFoundError
+from app.jobs.accept import Asker, accept
+from app.jobs.methods import METHODS
+from app.queue import JobQueue
+
+#: How long the job and its result are there.
+KEPT: Final = timedelta(hours=1)
+_RELEASE: Final = "/release_id"
+
+
+def ask(
+    *, database: Database, broker: JobQueue, asker: Asker, spec: JobSpec, max_unfinished: int, now: datetime
+) -> JobRecord:
+    """Accept a question to the release that the specification names.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release, it was deleted, or it is another owner's.
+    InvalidError
+        If the question does not fit the release.
+    TooManyJobsError
+        If the owner has too many unfinished jobs.
+    """
+    try:
+        return accept(
+            database=database,
+            broker=broker,
+            asker=asker,
+            method=METHODS[spec.method],
+            spec=spec,
+            max_unfinished=max_unfinished,
+            forgotten_at=now + KEPT,
+        )
+    except InvalidError as error:
+        if any(field.pointer == _RELEASE for field in error.errors):
+            raise NotFoundError("there is no release with this id") from None
+        raise

@@ -1,0 +1,143 @@
+"""Runners of `count` and `classify`: a release and questions in, answers out, in batches of less than half a second."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.jobs import Progress
+from workers.runners.base import JobContext, Outcome
+from workers.runners.queries_cache import CACHE
+from workers.runners.queries_classified import Classifiable, Voted, classifiable
+from workers.runners.queries_counted import Countable, Counted, countable
+
+#: Work of one step: about a fifth of a second on one core.
+_STEP_WORK: Final = 2e8
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Queries as closed boxes (Q, n), infinite where open, and the answers to those that are done."""
+
+    release: Countable
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    threads: int
+    answers: tuple[Counted, ...] = ()
+    counted: int = 0
+
+
+class CountRunner:
+    """Counts by a release."""
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002 - nothing here is random
+        """Make the release ready, if it is not, and the queries."""
+        release = job.releases["release_id"]
+        ready = CACHE.get((release.sha256, "count"), lambda: countable(job), room=job.settings.release_cache_bytes)
+        lower, upper = _boxes(job.spec["queries"], ready.columns)
+        return Counting(ready, lower, upper, job.threads)
+
+    def step(self, state: Counting, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002
+        """Answer a batch of queries."""
+        last = state.counted + _batch(state.release.work)
+        batch = slice(state.counted, last)
+        found = state.release.count(state.lower[batch], state.upper[batch], threads=state.threads)
+        return replace(state, answers=(*state.answers, found), counted=min(last, len(state.lower)))
+
+    def done(self, state: Counting) -> bool:
+        """Whether all queries have been answered."""
+        return state.counted >= len(state.lower)
+
+    def progress(self, state: Counting) -> Progress:
+        """Share of queries that have been answered."""
+        return Progress(fraction=state.counted / len(state.lower), stage="count")
+
+    def finish(self, state: Counting, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+        """The body of the answer."""
+        return Outcome(summary={}, result={"counts": [one for found in state.answers for one in _counts(found)]})
+
+
+@dataclass(frozen=True, slots=True)
+class Classifying:
+    """Points (Q, n), and the answers to those that are done."""
+
+    release: Classifiable
+    points: NDArray[np.float64]
+    neighbours: int
+    threads: int
+    answers: tuple[Voted, ...] = ()
+    classified: int = 0
+
+
+class ClassifyRunner:
+    """Classifies by a release."""
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
+        """Make the release ready, if it is not."""
+        release, label = job.releases["release_id"], str(job.spec["label"])
+        ready = CACHE.get(
+            (release.sha256, "classify", label),
+            lambda: classifiable(job, label),
+            room=job.settings.release_cache_bytes,
+        )
+        points = np.array(job.spec["points"], dtype=np.float64)
+        return Classifying(ready, points, int(job.spec["neighbours"]), job.threads)
+
+    def step(self, state: Classifying, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
+        """Classify a batch of points."""
+        last = state.classified + _batch(state.release.work)
+        points = state.points[state.classified : last]
+        found = state.release.classify(points, neighbours=state.neighbours, threads=state.threads)
+        return replace(state, answers=(*state.answers, found), classified=min(last, len(state.points)))
+
+    def done(self, state: Classifying) -> bool:
+        """Whether all points have been classified."""
+        return state.classified >= len(state.points)
+
+    def progress(self, state: Classifying) -> Progress:
+        """Share of points that have been classified."""
+        return Progress(fraction=state.classified / len(state.points), stage="classify")
+
+    def finish(self, state: Classifying, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+        """The body of the answer."""
+        classes = state.release.classes
+        labels = [classes[code] for found in state.answers for code in found.label]
+        shares = [_shares(row, classes) for found in state.answers for row in found.probability]
+        return Outcome(summary={}, result={"labels": labels, "probabilities": shares})
+
+
+def _batch(work: float) -> int:
+    return max(1, ceil(_STEP_WORK / max(work, 1.0)))
+
+
+def _boxes(
+    queries: Sequence[dict[str, Sequence[float | None]]], columns: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    place = {name: index for index, name in enumerate(columns)}
+    lower = np.full((len(queries), len(columns)), -np.inf)
+    upper = np.full((len(queries), len(columns)), np.inf)
+    for row, query in enumerate(queries):
+        for name, (lo, hi) in query.items():
+            if lo is not None:
+                lower[row, place[name]] = lo
+            if hi is not None:
+                upper[row, place[name]] = hi
+    return lower, upper
+
+
+def _counts(found: Counted) -> list[dict[str, Any]]:
+    none: list[None] = [None] * len(found.estimate)
+    errors = none if found.standard_error is None else found.standard_error.tolist()
+    certain = none if found.guaranteed is None else found.guaranteed.tolist()
+    return [
+        {"estimate": estimate, "standard_error": error, "guaranteed": bounds}
+        for estimate, error, bounds in zip(found.estimate.tolist(), errors, certain, strict=True)
+    ]
+
+
+def _shares(row: NDArray[np.float64], classes: Sequence[str]) -> dict[str, float]:
+    held: list[int] = np.flatnonzero(row > 0.0).tolist()
+    return {classes[code]: float(row[code]) for code in held}
