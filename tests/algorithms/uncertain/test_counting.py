@@ -233,13 +233,13 @@ def test_disjoint_rotated_boxes_add_up() -> None:
 def test_the_standard_error_covers_the_true_count_on_clusters() -> None:
     rng = np.random.default_rng(21)
     x = rng.normal(size=(4000, 2)) * 0.25 + rng.integers(0, 4, (4000, 2))
-    scale = np.full(x.shape, 0.1)
+    scale = np.full(x.shape, 0.05)
     held = Densities("gaussian", x + scale * rng.normal(size=x.shape), scale, None, np.ones(2))
     lower = rng.uniform(0.0, 3.0, (200, 2))
     upper = lower + rng.uniform(0.2, 1.0, (200, 2))
     found = count(held, lower, upper)
     true = np.array([((x >= a) & (x <= b)).all(axis=1).sum() for a, b in zip(lower, upper, strict=True)])
-    assert (np.abs(found.estimate - true) <= 2.0 * found.standard_error).mean() > 0.9
+    assert (np.abs(found.estimate - true) <= 3.0 * found.standard_error).mean() > 0.95
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def _distribution(t: float, gaussian: bool) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _multiply(  # noqa: C901 - one loop a case
+def _multiply(  # noqa: C901 (a kernel)
     z: FloatArray, inverse: FloatArray, heavy: FloatArray, a: float, b: float, gaussian: bool, sides: int, p: FloatArray
 ) -> None:
     """Multiply the p of a block by one axis' factor.
@@ -100,7 +100,7 @@ def _within(z: FloatArray, a: FloatArray, b: FloatArray, low: FloatArray, high: 
 
 
 @njit(cache=True, nogil=True)
-def count_blocks(  # noqa: C901
+def count_blocks(  # noqa: C901 (a kernel)
     first: int,
     last: int,
     start: IntArray,

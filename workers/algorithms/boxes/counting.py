@@ -1,0 +1,193 @@
+"""How many records of a box release lie in a range: an estimate, and what is certain.
+
+Notation
+--------
+B : number of boxes; lo, hi (B, n) their bounds, c (B,) their counts, in the columns' units.
+a, b : (Q, n), closed intervals asked for, infinite where open.
+f : share of a box' volume inside the range: prod_j |[a_j, b_j] and [lo_j, hi_j]| / (hi_j - lo_j); along an axis where
+    the box is degenerate (lo = hi) 1 if that value is asked for, else 0.
+estimate : sum c f: records spread evenly over their box.
+guaranteed : least = sum of c over boxes inside the range, most = sum of c over boxes that meet it.
+
+Bounds count as closed on both sides. Cells are half-open, but which of their upper ends are closed a release does not
+say; a cell that only touches the range by its open end is thereby counted in `most`: certain, and hardly ever wider, as
+cuts are random points between values.
+
+The counts are those of the released records, each counting 1, also in a release with weights: weights serve statistics.
+With `weight` given instead, records count M w each, M their number and w (B,) the weight of a record of a box (sum c w
+= 1): estimate and certain range are then those of M times the weighted share, no longer of a number of people.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.core.blocks import blocks
+from workers.algorithms.core.types import FloatArray, IntArray
+
+_PARTS = 16
+_BLOCK = 32
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Answers to Q queries.
+
+    Attributes
+    ----------
+    estimate : (Q,), records.
+    least, most : (Q,), between which the number of released records in the range certainly lies.
+    """
+
+    estimate: FloatArray
+    least: FloatArray
+    most: FloatArray
+
+
+@dataclass(frozen=True)
+class Index:
+    """Boxes sorted into spatial blocks; may be kept and used by several threads.
+
+    Attributes
+    ----------
+    lower, upper : (B, n), bounds, block by block.
+    mass : (B,), records (or M w times as much) of each.
+    start : (L + 1,), first box of each block.
+    low, high : (L, n), extremes of each block.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    mass: FloatArray
+    start: IntArray
+    low: FloatArray
+    high: FloatArray
+
+
+def index(lower: FloatArray, upper: FloatArray, counts: IntArray, weight: FloatArray | None = None) -> Index:
+    """Make a release ready for counting.
+
+    Parameters
+    ----------
+    lower, upper : (B, n), bounds, finite.
+    counts : (B,), records of each box.
+    weight : (B,), of each record of a box, or None.
+
+    Raises
+    ------
+    ValueError
+        Shapes disagree, or a bound is not finite or below its lower one.
+    """
+    if lower.ndim != 2 or 0 in lower.shape or lower.shape != upper.shape or counts.shape != lower.shape[:1]:
+        msg = f"boxes need bounds alike and a count each, got {lower.shape}, {upper.shape}, {counts.shape}"
+        raise ValueError(msg)
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
+        msg = "bounds of boxes must be finite, and none below its lower one"
+        raise ValueError(msg)
+    centre = 0.5 * lower + 0.5 * upper
+    extent = centre.max(axis=0) - centre.min(axis=0)
+    tree = blocks(centre, np.where(extent > 0.0, extent, 1.0), _BLOCK)
+    order, edges = tree.order, tree.start[:-1]
+    mass = counts.astype(np.float64) if weight is None else counts * weight * counts.sum()
+    return Index(
+        np.ascontiguousarray(lower[order]),
+        np.ascontiguousarray(upper[order]),
+        mass[order],
+        tree.start,
+        np.minimum.reduceat(lower[order], edges, axis=0),
+        np.maximum.reduceat(upper[order], edges, axis=0),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _count(  # noqa: C901 (a kernel)
+    first: int,
+    last: int,
+    lower: FloatArray,
+    upper: FloatArray,
+    mass: FloatArray,
+    start: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    a: FloatArray,
+    b: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Add the blocks first to last to out (Q, 3): estimate, least, most."""
+    n = lower.shape[1]
+    for k in range(first, last):
+        whole = mass[start[k] : start[k + 1]].sum()
+        for q in range(len(a)):
+            meets = True
+            inside = True
+            for j in range(n):
+                meets = meets and a[q, j] <= high[k, j] and b[q, j] >= low[k, j]
+                inside = inside and a[q, j] <= low[k, j] and b[q, j] >= high[k, j]
+            if not meets:
+                continue
+            if inside:
+                for part in range(3):
+                    out[q, part] += whole
+                continue
+            for i in range(start[k], start[k + 1]):
+                share = 1.0
+                held = True
+                touched = True
+                for j in range(n):
+                    if a[q, j] > upper[i, j] or b[q, j] < lower[i, j]:
+                        touched = False
+                        break
+                    if a[q, j] > lower[i, j] or b[q, j] < upper[i, j]:
+                        held = False
+                        common = min(b[q, j], upper[i, j]) - max(a[q, j], lower[i, j])
+                        share *= common / (upper[i, j] - lower[i, j])
+                if touched:
+                    out[q, 0] += mass[i] * share
+                    out[q, 1] += mass[i] * held
+                    out[q, 2] += mass[i]
+
+
+def count(ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1) -> Counts:
+    """Count released records in each of Q ranges.
+
+    Parameters
+    ----------
+    ready : from `index`.
+    lower, upper : (Q, n), closed intervals, minus and plus infinity where open.
+    threads : used; the result does not depend on them.
+
+    Returns
+    -------
+    Counts
+
+    Raises
+    ------
+    ValueError
+        Intervals that are NaN or end before they begin.
+
+    Notes
+    -----
+    science.md section 3, *Use*: an estimate and a certain [min, max]. O(Q B n) at most.
+    """
+    if lower.ndim != 2 or lower.shape != upper.shape or lower.shape[1] != ready.lower.shape[1]:
+        msg = f"queries need both ends for {ready.lower.shape[1]} columns, got {lower.shape} and {upper.shape}"
+        raise ValueError(msg)
+    if not (lower <= upper).all():
+        msg = "an interval must not end before it begins, nor be NaN"
+        raise ValueError(msg)
+    a, b = (np.ascontiguousarray(end, dtype=np.float64) for end in (lower, upper))
+    edges = np.arange(_PARTS + 1) * (len(ready.start) - 1) // _PARTS
+
+    def part(span: tuple[int, int]) -> FloatArray:
+        out = np.zeros((len(a), 3))
+        mass, start = ready.mass, ready.start
+        _count(*span, ready.lower, ready.upper, mass, start, ready.low, ready.high, a, b, out)
+        return out
+
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        sums = sum(pool.map(part, [(int(x), int(y)) for x, y in pairwise(edges) if x < y]), np.zeros((len(a), 3)))
+    estimate = np.clip(sums[:, 0], sums[:, 1], sums[:, 2])
+    return Counts(estimate, sums[:, 1], sums[:, 2])
