@@ -205,28 +205,27 @@ def _tile(
     waiting = np.zeros(128, dtype=np.int64)
     low_of = np.empty((128, n))
     high_of = np.empty((128, n))
-    low_of[0] = low
-    high_of[0] = high
+    for j in range(n):  # element by element: a slice's assignment takes two seconds to compile
+        low_of[0, j] = low[j]
+        high_of[0, j] = high[j]
     top = 1
-    here_low = np.empty(n)
-    here_high = np.empty(n)
     while top > 0:
         top -= 1
         node = waiting[top]
         if axis[node] < 0:
-            lower[leaf[node]] = low_of[top]
-            upper[leaf[node]] = high_of[top]
+            for j in range(n):
+                lower[leaf[node], j] = low_of[top, j]
+                upper[leaf[node], j] = high_of[top, j]
             continue
-        here_low[:] = low_of[top]
-        here_high[:] = high_of[top]
         first = child[node]
         larger = first if leaves[first] > leaves[first + 1] else first + 1
-        for part in (larger, 2 * first + 1 - larger):
-            waiting[top] = part
-            low_of[top] = here_low
-            high_of[top] = here_high
+        for j in range(n):
+            low_of[top + 1, j] = low_of[top, j]
+            high_of[top + 1, j] = high_of[top, j]
+        for place_of, part in ((top, larger), (top + 1, 2 * first + 1 - larger)):
+            waiting[place_of] = part
             if part == first:
-                high_of[top, axis[node]] = place[node]
+                high_of[place_of, axis[node]] = place[node]
             else:
-                low_of[top, axis[node]] = place[node]
-            top += 1
+                low_of[place_of, axis[node]] = place[node]
+        top += 2

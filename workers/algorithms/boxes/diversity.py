@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numba import njit
 
-from workers.algorithms.boxes.tree import Block, Records, Rules
+from workers.algorithms.boxes.selection import sort
+from workers.algorithms.boxes.tree import Rules
 from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, IntArray
+from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, IntArray, whole
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,19 @@ def check_demands(demands: Demands, k: int) -> None:
 
 def rules(demands: Demands, k: int, room: int) -> Rules:
     """The same for kernels, with the space they work in."""
-    labels = max(int(demands.kept.max(initial=-1)), int(demands.codes.max(initial=-1))) + 1
+    kept = [demands.kept] if len(demands.kept) else []
+    labels = [*kept, *demands.codes.T]
+    rows = max((len(each) for each in labels), default=0)
     return Rules(
-        least=np.array([k, demands.diversity], dtype=np.int64),
-        kept=demands.kept,
-        codes=demands.codes,
-        values=demands.values,
+        labels=np.array(labels, dtype=np.int32).reshape(len(labels), rows),
+        need=np.array([(k, 0)] * len(kept) + [(1, demands.diversity)] * demands.codes.shape[1], np.int64).reshape(
+            -1, 2
+        ),
+        values=np.ascontiguousarray(demands.values.T),
         apart=demands.apart,
+        diversity=demands.diversity,
         allowed=np.ones(room + 1, dtype=np.uint8),
-        seen=np.zeros(labels, dtype=np.int64),
+        seen=np.zeros(max((int(each.max(initial=-1)) + 1 for each in labels), default=0), dtype=np.int64),
         run=np.empty(room if demands.values.shape[1] else 0),
     )
 
@@ -87,90 +92,111 @@ def spread(v: FloatArray, apart: float, enough: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def ruled(block: Block) -> bool:
-    """Whether a cut must be checked at all."""
-    rules = block.rules
-    return bool(len(rules.kept) + rules.codes.shape[1] + rules.values.shape[1] > 0)
-
-
-@njit(nogil=True, cache=True)
-def _classes(rows: IndexArray, kept: IndexArray, k: int, upward: bool, seen: IntArray, allowed: ByteArray) -> None:
-    """Forbid places that leave a class between 1 and k - 1 records on the side that grows."""
-    m = len(rows)
-    short = 0
-    for count in range(1, m):
-        label = kept[rows[count - 1] if upward else rows[m - count]]
-        seen[label] += 1
-        if seen[label] == 1:
-            short += 1
-        if seen[label] == k:
-            short -= 1
-        if short > 0:
-            allowed[count if upward else m - count] = 0
-    for row in rows:
-        seen[kept[row]] = 0
-
-
-@njit(nogil=True, cache=True)
-def _distinct(
-    rows: IndexArray, codes: IndexArray, least: int, upward: bool, seen: IntArray, allowed: ByteArray
+def _labelled(
+    order: IndexArray,
+    index: IndexArray,
+    span: tuple[int, int, int],
+    axis: int,
+    upward: bool,
+    labels: IndexArray,
+    need: IntArray,
+    seen: IntArray,
+    allowed: ByteArray,
 ) -> None:
-    """Forbid places before the growing side has `least` values."""
-    m = len(rows)
+    """Forbid places where the side that grows has too few labels, or between 1 and `each` - 1 records of one."""
+    base, s, e = span
+    m = e - s
+    each, distinct = need[0], need[1]
     found = 0
+    short = 0
+    counted = 0
     for count in range(1, m):
-        code = codes[rows[count - 1] if upward else rows[m - count]]
-        if code >= 0:
-            if seen[code] == 0:
+        counted = count
+        label = labels[order[base + index[axis, s + count - 1 if upward else e - count]]]
+        if label >= 0:
+            seen[label] += 1
+            if seen[label] == 1:
                 found += 1
-            seen[code] = 1
-        if found >= least:
+                short += 1
+            if seen[label] == each:
+                short -= 1
+        if short > 0 or found < distinct:
+            allowed[count if upward else m - count] = 0
+        elif each == 1:
             break
-        allowed[count if upward else m - count] = 0
-    for row in rows:
-        if codes[row] >= 0:
-            seen[codes[row]] = 0
+    for count in range(1, counted + 1):
+        label = labels[order[base + index[axis, s + count - 1 if upward else e - count]]]
+        if label >= 0:
+            seen[label] = 0
+
+
+@njit(nogil=True, cache=True)
+def _enough(
+    order: IndexArray,
+    index: IndexArray,
+    span: tuple[int, int, int],
+    axis: int,
+    upward: bool,
+    values: FloatArray,
+    apart: float,
+    least: int,
+    run: FloatArray,
+    count: int,
+) -> bool:
+    """Whether the first `count` records of the side that grows have `least` values so far apart."""
+    base, s, e = span
+    size = whole(0)
+    for z in range(count):
+        value = values[order[base + index[axis, s + z if upward else e - 1 - z]]]
+        if not np.isnan(value):
+            run[size] = value
+            size += 1
+    sort(run, size)
+    return bool(spread(run[:size], apart, least) >= least)
 
 
 @njit(nogil=True, cache=True)
 def _apart(
-    rows: IndexArray, values: FloatArray, apart: float, least: int, upward: bool, run: FloatArray, allowed: ByteArray
+    order: IndexArray,
+    index: IndexArray,
+    span: tuple[int, int, int],
+    axis: int,
+    upward: bool,
+    values: FloatArray,
+    apart: float,
+    least: int,
+    run: FloatArray,
+    allowed: ByteArray,
 ) -> None:
-    """Forbid places before the growing side has `least` values so far apart; their number by halving."""
-    m = len(rows)
-    low = 0  # too few records
-    high = m
+    """Forbid places before the growing side has `least` values so far apart; their number by doubling, then halving."""
+    m = span[2] - span[1]
+    low = whole(0)  # too few records
+    high = min(least, m)
+    while high < m and not _enough(order, index, span, axis, upward, values, apart, least, run, high):
+        low = high
+        high = min(2 * high, m)
     while high - low > 1:
         count = (low + high) // 2
-        size = 0
-        for z in range(count):
-            value = values[rows[z] if upward else rows[m - 1 - z]]
-            if not np.isnan(value):
-                run[size] = value
-                size += 1
-        if spread(np.sort(run[:size]), apart, least) >= least:
+        if _enough(order, index, span, axis, upward, values, apart, least, run, count):
             high = count
         else:
             low = count
-    for count in range(1, min(high, m)):
+    for count in range(1, high):
         allowed[count if upward else m - count] = 0
 
 
 @njit(nogil=True, cache=True)
-def restrict(records: Records, block: Block, x: IndexArray) -> None:
-    """Set `allowed` for a node's records in their order along an axis. O(m), with `values` O(m log^2 m)."""
-    rules = block.rules
-    m = len(x)
-    k, diversity = rules.least
+def restrict(order: IndexArray, index: IndexArray, span: tuple[int, int, int], axis: int, rules: Rules) -> None:
+    """Set `allowed` for a node's records in their order along an axis.
+
+    O(m); with `values` O(c log^2 c) besides, c the records that have enough of them.
+    """
     allowed = rules.allowed
-    allowed[: m + 1] = 1
-    rows = np.empty(m, dtype=np.int32)
-    for p in range(m):
-        rows[p] = records.order[block.span[0] + x[p]]
+    for p in range(span[2] - span[1] + 1):
+        allowed[p] = 1
     for upward in (True, False):
-        if len(rules.kept) > 0:
-            _classes(rows, rules.kept, k, upward, rules.seen, allowed)
-        for c in range(rules.codes.shape[1]):
-            _distinct(rows, rules.codes[:, c], diversity, upward, rules.seen, allowed)
-        for c in range(rules.values.shape[1]):
-            _apart(rows, rules.values[:, c], rules.apart[c], diversity, upward, rules.run, allowed)
+        for c in range(len(rules.labels)):
+            _labelled(order, index, span, axis, upward, rules.labels[c], rules.need[c], rules.seen, allowed)
+        for c in range(len(rules.values)):
+            v = rules.values[c]
+            _apart(order, index, span, axis, upward, v, rules.apart[c], rules.diversity, rules.run, allowed)

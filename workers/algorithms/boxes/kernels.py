@@ -1,21 +1,18 @@
-"""The kernels of the partition: order statistics, the place of a cut, and the tree that grows some work at a time.
+"""The kernels of the partition: the place of a cut, and the tree that grows some work at a time.
 
-They stand in one file because numba's cache watches only the file of the kernel that is called: a callee edited
-elsewhere would go unnoticed.
+numba's cache watches only the file of the kernel that is called: touch this file after an edit of boxes.selection.
 
 Notation
 --------
 rows : (N, n), the records, reordered in place so that every node is a contiguous run.
 order : (N,) int32, original place of each row.  scratch : (N,).
-worth : (N, n) float32, a_i(x) range_i of each row, up to one factor; (0, n) when `constant`, (n,), holds for all rows.
-unit : (n,), 1 / range of each column, 0 for a constant one: widths are compared in shares of the range.
+worth : (N, n) float32, a_i(x) range_i of each row, up to one factor; (0, n) where it is the same for all rows.
+price : (2, n): a_i range_i where it is the same for all rows (1 for Mondrian, else 0); and 1 / range of each column, 0
+    for a constant one: widths are compared in shares of the range.
 span : (nodes, 2), first and last + 1 row.  axis : (nodes,), axis of the node's cut, -1 for a leaf (or not yet cut).
 child : (nodes,), its lower child; the upper one follows.  gap : (nodes, 2), neighbouring values about the cut.
 waiting : nodes to be cut.  counters : [nodes made, nodes waiting, row values visited].
-v : (m,), values of one axis in one node, in any order; worked on in place.
-r : rank counted from 0: v_r is the element that sorting would put at place r.
-A gap (a, b) between neighbouring values is *open* when a float lies strictly inside it: only there can a cut be placed
-that is neither value. Values without one between them count as equal.
+v : (m,), values of one axis in one node (boxes.selection), as are r and *open* gaps.
 
 science.md section 1, "From half-widths to a real subdivision": the axis is the one of largest mean(a_i) width_i, which
 equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
@@ -24,77 +21,11 @@ equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
 import numpy as np
 from numba import njit
 
+from workers.algorithms.boxes.selection import is_open, select, sort
 from workers.algorithms.boxes.tree import Records, Tree
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.core.types import FloatArray, IndexArray, SingleArray, whole
 
-_SMALL = 24
-_SAMPLE = 33
 _EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
-
-
-@njit(nogil=True, cache=True)
-def is_open(a: float, b: float) -> bool:
-    """Whether a float lies strictly between a and b, a <= b."""
-    middle = 0.5 * a + 0.5 * b
-    return a < middle < b
-
-
-@njit(nogil=True, cache=True)
-def _sort(v: FloatArray, low: int, high: int) -> None:
-    for i in range(low + 1, high + 1):
-        value = v[i]
-        j = i
-        while j > low and v[j - 1] > value:
-            v[j] = v[j - 1]
-            j -= 1
-        v[j] = value
-
-
-@njit(nogil=True, cache=True)
-def select(v: FloatArray, m: int, r: int) -> float:
-    """Return v_r of the first m values and leave v split about place r; O(m) expected.
-
-    Pivots come from an evenly spaced sample, a little beyond the wanted rank on its farther side (Floyd, Rivest 1975),
-    so that the second pass is over half the values and the third over few. Partition without branches; a second,
-    non-strict pass when the pivot repeats, so that ties cost no more than distinct values.
-    """
-    low = 0
-    high = m - 1
-    sample = np.empty(_SAMPLE)
-    while high - low >= _SMALL:
-        n = high - low + 1
-        size = _SAMPLE if n > 1000 else 9
-        step = (n - 1) // (size - 1)
-        for i in range(size):
-            sample[i] = v[low + i * step]
-        _sort(sample, 0, size - 1)
-        place = (r - low) / n * (size - 1)
-        beyond = 1.5 if size == _SAMPLE else 0.5
-        place = place + beyond if 2 * (r - low) < n else place - beyond
-        pivot = sample[min(max(int(place + 0.5), 0), size - 1)]
-        below = low
-        for i in range(low, high + 1):
-            value = v[i]
-            v[i] = v[below]
-            v[below] = value
-            below += value < pivot
-        if r < below:
-            high = below - 1
-            continue
-        if below - low >= n // 8:
-            low = below
-            continue
-        upto = below
-        for i in range(below, high + 1):
-            value = v[i]
-            v[i] = v[upto]
-            v[upto] = value
-            upto += value <= pivot
-        if r < upto:
-            return float(pivot)
-        low = upto
-    _sort(v, low, high)
-    return float(v[r])
 
 
 @njit(nogil=True, cache=True)
@@ -112,14 +43,14 @@ def _better(p: int, best: int, m: int, k: int) -> bool:
 @njit(nogil=True, cache=True)
 def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     """Best open gap of all, by sorting: for values so dense that neighbours have no float between them."""
-    ordered = np.sort(v[:m])
-    best = 0
+    sort(v, m)
+    best = whole(0)
     for p in range(k, m - k + 1):
-        if is_open(ordered[p - 1], ordered[p]) and _better(p, best, m, k):
+        if is_open(v[p - 1], v[p]) and _better(p, best, m, k):
             best = p
     if best == 0:
         return 0, 0.0, 0.0
-    return best, ordered[best - 1], ordered[best]
+    return best, v[best - 1], v[best]
 
 
 @njit(nogil=True, cache=True)
@@ -138,8 +69,8 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
         a = max(a, v[i])
     if is_open(a, t):
         return r, a, t
-    less = 0
-    upto = 0
+    less = whole(0)
+    upto = whole(0)
     before = -np.inf
     after = np.inf
     for i in range(m):
@@ -184,37 +115,36 @@ def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
 
 @njit(nogil=True, cache=True)
 def score_axes(
-    records: Records, median: bool, first: int, last: int, low: FloatArray, high: FloatArray, score: FloatArray
+    rows: FloatArray, worth: SingleArray, price: FloatArray, first: int, last: int, extent: FloatArray
 ) -> None:
-    """score_j = mean(a_j) width_j of a node; Mondrian's is the width alone."""
-    rows = records.rows
+    """Lowest value, highest value and mean(a_j) width_j of a node on every axis, into the rows of `extent`, (3, n)."""
     n = rows.shape[1]
+    low, high, score = extent[0], extent[1], extent[2]
     for j in range(n):
         low[j] = high[j] = rows[first, j]
-        score[j] = 1.0 if median else records.constant[j]
+        score[j] = price[0, j]
     for p in range(first + 1, last):
         for j in range(n):
             value = rows[p, j]
             low[j] = min(low[j], value)
             high[j] = max(high[j], value)
-    if len(records.worth) > 0 and not median:
-        worth = records.worth
+    if len(worth) > 0:
         for p in range(first, last):
             for j in range(n):
                 score[j] += worth[p, j]
         for j in range(n):
             score[j] /= last - first
     for j in range(n):
-        score[j] *= (high[j] - low[j]) * records.unit[j]
+        score[j] *= (high[j] - low[j]) * price[1, j]
 
 
 @njit(nogil=True, cache=True)
-def split_rows(records: Records, first: int, last: int, axis: int, threshold: float) -> None:
+def split_rows(
+    rows: FloatArray, worth: SingleArray, order: IndexArray, first: int, last: int, axis: int, threshold: float
+) -> None:
     """Bring the rows below the threshold to the front (Hoare)."""
-    rows = records.rows
-    worth = records.worth
-    order = records.order
     n = rows.shape[1]
+    weighed = len(worth) > 0
     i = first
     q = last - 1
     while True:
@@ -226,12 +156,31 @@ def split_rows(records: Records, first: int, last: int, axis: int, threshold: fl
             return
         for j in range(n):
             rows[i, j], rows[q, j] = rows[q, j], rows[i, j]
-        if len(worth) > 0:
-            for j in range(n):
+            if weighed:
                 worth[i, j], worth[q, j] = worth[q, j], worth[i, j]
         order[i], order[q] = order[q], order[i]
         i += 1
         q -= 1
+
+
+@njit(nogil=True, cache=True)
+def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
+    """Two children, the smaller on top of those that wait."""
+    span, counters, waiting = tree.span, tree.counters, tree.waiting
+    first, last = span[node, 0], span[node, 1]
+    child = counters[0]
+    counters[0] += 2
+    tree.axis[node] = axis
+    tree.child[node] = child
+    tree.gap[node, 0] = below
+    tree.gap[node, 1] = above
+    span[child, 0] = first
+    span[child, 1] = span[child + 1, 0] = first + p
+    span[child + 1, 1] = last
+    larger = child if 2 * p > last - first else child + 1
+    waiting[counters[1]] = larger
+    waiting[counters[1] + 1] = 2 * child + 1 - larger
+    counters[1] += 2
 
 
 @njit(nogil=True, cache=True)
@@ -253,22 +202,21 @@ def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> Non
     The smaller child is taken first, so at most log2 N nodes wait. Axes are tried from the largest score down; one with
     score 0 is never cut. O(n N log(N/k)) in all.
     """
-    n = records.rows.shape[1]
-    low = np.empty(n)
-    high = np.empty(n)
-    score = np.empty(n)
-    scratch = records.scratch
-    counters = tree.counters
+    rows, worth, scratch = records.rows, records.worth, records.scratch
+    span, counters = tree.span, tree.counters
+    n = rows.shape[1]
+    extent = np.empty((3, n))
+    score = extent[2]
     counters[2] = 0
     while counters[1] > 0 and counters[2] < budget:
         counters[1] -= 1
         node = tree.waiting[counters[1]]
-        first = tree.span[node, 0]
-        last = tree.span[node, 1]
+        first = span[node, 0]
+        last = span[node, 1]
         m = last - first
         if m < 2 * k:
             continue
-        score_axes(records, median, first, last, low, high, score)
+        score_axes(rows, worth, records.price, first, last, extent)
         counters[2] += m * (n + 4)
         while True:
             axis = widest(score)
@@ -276,24 +224,10 @@ def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> Non
                 break
             score[axis] = 0.0
             for p in range(m):
-                scratch[p] = records.rows[first + p, axis]
+                scratch[p] = rows[first + p, axis]
             p, below, above = cut_at_median(scratch, m, k) if median else cut_at_multiple(scratch, m, k)
             counters[2] += 2 * m
-            if p == 0:
-                continue
-            split_rows(records, first, last, axis, above)
-            child = counters[0]
-            counters[0] += 2
-            tree.axis[node] = axis
-            tree.child[node] = child
-            tree.gap[node, 0] = below
-            tree.gap[node, 1] = above
-            tree.span[child, 0] = first
-            tree.span[child, 1] = first + p
-            tree.span[child + 1, 0] = first + p
-            tree.span[child + 1, 1] = last
-            larger = child if 2 * p > m else child + 1
-            tree.waiting[counters[1]] = larger
-            tree.waiting[counters[1] + 1] = 2 * child + 1 - larger
-            counters[1] += 2
-            break
+            if p > 0:
+                split_rows(rows, worth, records.order, first, last, axis, above)
+                branch(tree, node, axis, p, below, above)
+                break

@@ -18,7 +18,7 @@ import numpy as np
 from workers.algorithms.boxes.diversity import Demands, check_demands, rules
 from workers.algorithms.boxes.kernels import grow
 from workers.algorithms.boxes.optimal import grow_by_gain
-from workers.algorithms.boxes.tree import Block, Effort, Records, Tree
+from workers.algorithms.boxes.tree import Block, Effort, Records, Rules, Tree
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.core.moments import check_records
 from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
@@ -67,6 +67,7 @@ class PartitionState:
     records: Records
     tree: Tree
     block: Block
+    rules: Rules
 
 
 def init(
@@ -108,17 +109,20 @@ def init(
     if worth.shape not in ((columns,), x.shape) or not worth.min() >= 0.0:
         msg = f"worth must be nonnegative, of shape ({columns},) or {x.shape}, got {worth.shape}"
         raise ValueError(msg)
+    if method == "mondrian":
+        worth = np.ones(columns)
     same = worth.ndim == 1
     nodes = 2 * (size // k) + 1
     span = np.zeros((nodes, 2), dtype=np.int64)
     span[0] = 0, size
     width = x.max(axis=0) - x.min(axis=0)
+    unit = np.divide(1.0, width, out=np.zeros(columns), where=width > 0.0)
+    constant = np.array(worth, dtype=np.float64) if same else np.zeros(columns)
     records = Records(
         rows=np.array(x, dtype=np.float64, order="C"),
         order=np.arange(size, dtype=np.int32),
         worth=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
-        constant=np.array(worth, dtype=np.float64) if same else np.zeros(columns),
-        unit=np.divide(1.0, width, out=np.zeros(columns), where=width > 0.0),
+        price=np.array([constant, unit]),
         scratch=np.empty(size),
     )
     tree = Tree(
@@ -129,33 +133,30 @@ def init(
         waiting=np.zeros(_WAITING, dtype=np.int64),
         counters=np.array([1, 1, 0], dtype=np.int64),
     )
-    return PartitionState(method, k, records, tree, _block(size if method == "optimal" else 0, columns, demands, k))
+    room = (min(size, _BLOCK) if demands.none else size) if method == "optimal" else 0
+    return PartitionState(method, k, records, tree, _block(room, columns), rules(demands, k, room))
 
 
-def _block(size: int, columns: int, demands: Demands, k: int) -> Block:
-    room = min(size, _BLOCK) if demands.none else size
+def _block(room: int, columns: int) -> Block:
     breadth = max(effort[2] for effort in _EFFORT)
     return Block(
-        span=np.zeros(2, dtype=np.int64),
+        span=np.zeros(4, dtype=np.int64),
         sorted=np.empty((columns, room), dtype=np.int32),
         trial=np.empty((columns, room), dtype=np.int32),
         upper=np.empty(room, dtype=np.uint8),
         moved=np.empty(room, dtype=np.int32),
-        cost=np.empty(room + 1),
-        prefix=np.empty(room + 1),
+        lines=np.empty((2, room + 1)),
         back=np.empty(room + 1, dtype=np.int32),
         side=np.empty((4, columns)),
-        top_cost=np.empty(breadth),
-        top_axis=np.empty(breadth, dtype=np.int64),
-        top_place=np.empty(breadth, dtype=np.int64),
-        rules=rules(demands, k, room),
+        top=np.empty((3, breadth)),
+        waiting=np.empty(_WAITING, dtype=np.int64),
     )
 
 
 def step(state: PartitionState) -> PartitionState:
     """Cut for about a fifth of a second: the top cuts first, then subtree after subtree."""
     if state.method == "optimal":
-        grow_by_gain(state.k, _effort(state), state.records, state.tree, state.block, _BUDGET)
+        grow_by_gain(state.k, _effort(state), state.records, state.tree, state.block, state.rules, _BUDGET)
     else:
         grow(state.method == "mondrian", state.k, state.records, state.tree, _BUDGET)
     return state

@@ -1,6 +1,8 @@
 """The arrays that the partition's kernels work on, named.
 
-Attributes are explained where the kernels' Notation stands (boxes.kernels). Named tuples, because numba takes them.
+Attributes are explained where the kernels' Notation stands (boxes.kernels, boxes.gain, boxes.diversity). Kernels take
+the arrays they need and not these tuples, but for `grow` and `grow_block`: every field of a tuple that is passed on
+costs compile time once more.
 """
 
 from typing import NamedTuple
@@ -14,8 +16,7 @@ class Records(NamedTuple):
     rows: FloatArray
     order: IndexArray
     worth: SingleArray
-    constant: FloatArray
-    unit: FloatArray
+    price: FloatArray
     scratch: FloatArray
 
 
@@ -31,16 +32,21 @@ class Tree(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What both sides of a cut must hold beside k records (boxes.diversity); `least` is [k, l]."""
+    """What both sides of a cut must hold beside k records (boxes.diversity)."""
 
-    least: IntArray
-    kept: IndexArray
-    codes: IndexArray
+    labels: IndexArray
+    need: IntArray
     values: FloatArray
     apart: FloatArray
+    diversity: int
     allowed: ByteArray
     seen: IntArray
     run: FloatArray
+
+    @property
+    def any(self) -> bool:
+        """Whether a cut must be checked at all."""
+        return len(self.labels) + len(self.values) > 0
 
 
 class Block(NamedTuple):
@@ -51,14 +57,11 @@ class Block(NamedTuple):
     trial: IndexArray
     upper: ByteArray
     moved: IndexArray
-    cost: FloatArray
-    prefix: FloatArray
+    lines: FloatArray
     back: IndexArray
     side: FloatArray
-    top_cost: FloatArray
-    top_axis: IntArray
-    top_place: IntArray
-    rules: Rules
+    top: FloatArray
+    waiting: IntArray
 
 
 class Effort(NamedTuple):

@@ -238,5 +238,7 @@ def half_width_sums(
     """
     out = np.zeros(len(field.omega))
     terms = (field.term_component, field.term_axis, field.alpha, field.term_start, field.beta_column, field.beta)
-    absolute_half_width_sums(np.ascontiguousarray(x), box, field.mean, *terms, half_width, weight, out)
+    absolute_half_width_sums(
+        np.ascontiguousarray(x), box, field.mean, *terms, np.ascontiguousarray(half_width), weight, out
+    )
     return out

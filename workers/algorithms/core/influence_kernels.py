@@ -50,7 +50,9 @@ def absolute_block(
     for first in range(0, x.shape[0], _BLOCK):
         count = min(_BLOCK, x.shape[0] - first)
         _centre(x, mean, first, count, u)
-        a[:] = 0.0
+        for j in range(n):
+            for p in range(count):
+                a[j, p] = 0.0
         for t in range(len(alpha)):
             _form(alpha[t], columns[start[t] : start[t + 1]], beta[start[t] : start[t + 1]], u, count, value)
             row = a[axis[t]]

@@ -1,6 +1,7 @@
 """Array types that the algorithms share."""
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,3 +12,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 IndexArray: TypeAlias = NDArray[np.int32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 ByteArray: TypeAlias = NDArray[np.uint8]
+
+#: np.int64, to be used in kernels. A plain 0 is a constant to numba, for which it compiles every kernel that it is
+#: passed to once more.
+whole = cast("Callable[[float], int]", np.int64)

@@ -126,6 +126,13 @@ def _lower(
 
 
 @njit(nogil=True, cache=True)
+def _copy(source: FloatArray, target: FloatArray) -> None:
+    """Copy a cell, number by number: a slice's assignment takes two seconds to compile."""
+    for i in range(len(target)):
+        target[i] = source[i]
+
+
+@njit(nogil=True, cache=True)
 def _refine(
     cells: FloatArray,
     bounds: FloatArray,
@@ -138,14 +145,21 @@ def _refine(
     sides: tuple[float, float],
 ) -> tuple[int, float, float, float]:
     """Best first; returns the number of open cells, and the middle of the highest one where splitting cannot help."""
+    point = np.empty(6)
     while True:
-        top = int(np.argmax(bounds[:used]))
+        top = 0
+        for k in range(1, used):
+            if bounds[k] > bounds[top]:
+                top = k
         bound = bounds[top]
         if bound <= closed:
             return 0, 0.0, 0.0, 0.0
-        c = cells[top].copy()
+        c = cells[top]
         x, y, middle = 0.5 * (c[0] + c[1]), 0.5 * (c[2] + c[3]), 0.5 * (c[4] + c[5])
-        there = _least(planes, s, bend, offset, np.array([x, x, y, y, middle, middle]))
+        point[0] = point[1] = x
+        point[2] = point[3] = y
+        point[4] = point[5] = middle
+        there = _least(planes, s, bend, offset, point)
         if used + 1 >= len(cells) or there - closed > 0.5 * (bound - closed):
             return used, x, y, middle
         wide, tall, long = c[1] - c[0], c[3] - c[2], c[5] - c[4]
@@ -153,7 +167,7 @@ def _refine(
         if bend * long * long > 2.0 * wide * tall:
             axis = 4
         half = 0.5 * (c[axis] + c[axis + 1])
-        cells[used] = c
+        _copy(c, cells[used])
         cells[used, axis + 1] = half
         cells[top, axis] = half
         bounds[used] = min(bound, _least(planes, s, bend, offset, cells[used]))
@@ -162,5 +176,5 @@ def _refine(
         for k in (used - 1, top):
             if bounds[k] <= closed and used > 1:
                 used -= 1
-                cells[k] = cells[used]
+                _copy(cells[used], cells[k])
                 bounds[k] = bounds[used]

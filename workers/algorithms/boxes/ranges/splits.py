@@ -56,7 +56,8 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
     of_x = np.column_stack([touched_x, lows[0], lows[0], highs[0], highs[0]])
     of_y = np.column_stack([touched_y, lows[1], highs[1], lows[1], highs[1]])
     share = x.mass.of_record[boxes] / x.mass.middle
-    records = np.rint(x.mass.of_box[boxes] / x.mass.of_record[boxes])
+    records = np.zeros((len(boxes), 5))
+    records[:, 0] = np.rint(x.mass.of_box[boxes] / x.mass.of_record[boxes])
     code = _CODES[objective.kind]
     _divide(of_x, of_y, share, records, moments, code, objective.s)
     mean_x, mean_y, xx, yy, xy = (float(each) for each in moments)
@@ -77,13 +78,19 @@ def _value(m: FloatArray, code: int, s: float) -> float:
 
 
 @njit(nogil=True, cache=True)
+def _add(moments: FloatArray, share: float, change: FloatArray, total: FloatArray) -> None:
+    """Moments after a share of the records has moved."""
+    for i in range(len(moments)):
+        total[i] = moments[i] + share * change[i]
+
+
+@njit(nogil=True, cache=True)
 def _divide(
-    x: FloatArray, y: FloatArray, share: FloatArray, records: FloatArray, moments: FloatArray, code: int, s: float
+    x: FloatArray, y: FloatArray, share: FloatArray, at: FloatArray, moments: FloatArray, code: int, s: float
 ) -> None:
-    """Move records between places, box by box, as long as f rises; `moments` are updated in place."""
+    """Move records between places, box by box, as long as f rises; `at`, (T, 5), and `moments` are updated in place."""
     boxes = len(share)
-    at = np.zeros((boxes, 5))
-    at[:, 0] = records
+    trial = np.empty(5)
     best = _value(moments, code, s)
     change = np.empty(5)
     for _ in range(_ROUNDS):
@@ -101,11 +108,12 @@ def _divide(
                     moved = 0.0
                     for k in range(1, steps + 1):
                         n = np.floor(movable * k / steps)
-                        value = _value(moments + n * share[b] * change, code, s)
+                        _add(moments, n * share[b], change, trial)
+                        value = _value(trial, code, s)
                         if value > best:
                             best, moved = value, n
                     if moved > 0.0:
-                        moments += moved * share[b] * change
+                        _add(moments, moved * share[b], change, moments)
                         at[b, source] -= moved
                         at[b, target] += moved
         if not best > before:
