@@ -121,6 +121,28 @@ def test_columns_flags_and_order(client: httpx.Client) -> None:
     assert dict(zip(rows["id"], rows["k"], strict=True)) == dict(zip(frame["id"], frame["k"], strict=True))
 
 
+def test_the_result_says_what_kept_columns_leave_of_k(client: httpx.Client) -> None:
+    frame = people().with_columns(pl.Series("side", [("left", "right", None)[i % 7 // 3] for i in range(240)]))
+    frame = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 9).then(pl.lit("alone")).otherwise("side").alias("side")
+    )
+    job = ask(client, frame, dismiss=0, keep=["side"])
+    told = job["result"]["expected_anonymity_with_keep"]
+    scale = scales_of(released(client, job), COLUMNS)[0]
+    classes = [part for _, part in frame.group_by("side")]
+    assert sorted(part.height for part in classes) == [1, 34, 102, 103]
+    found = []
+    for part in classes:
+        truth = part.select(COLUMNS).to_numpy()
+        rows = pl.DataFrame({f"{name}_scale": np.full(len(truth), s) for name, s in zip(COLUMNS, scale, strict=True)})
+        found.append(expected_anonymity(rows, truth, COLUMNS, model="gaussian", unit=np.ones(2)))
+    assert told["min"] == 1.0 == np.concatenate(found).min()
+    assert told["mean"] == pytest.approx(np.concatenate(found).mean(), rel=2e-3)
+    assert told["max"] == pytest.approx(np.concatenate(found).max(), rel=2e-3)
+    assert told["evaluated"] == 240
+    assert ask(client, frame, keep=[])["result"]["expected_anonymity_with_keep"] is None
+
+
 def test_every_record_can_have_a_k_of_its_own(client: httpx.Client) -> None:
     frame = people()
     for scales in ("per_record", "common"):

@@ -156,6 +156,9 @@ def test_a_second_draw_is_refused_unless_it_is_allowed_and_then_tells_what_it_co
         both = rows.with_columns(pl.col("x_scale") / narrower)
         found = expected_anonymity(both, truth, ["x"], model=model, unit=units(client, again, ["x"]))
         told = again["result"]["expected_anonymity_of_all_draws"]
+        if model == "uniform":
+            w = np.abs(truth - truth.T) / rows["x_scale"][0]
+            assert told["min"] <= (np.maximum(1 - w, 0) ** 2).sum(axis=1).min(), "at least so many fit both"
         assert told["min"] == pytest.approx(found.min(), rel=2e-3)
         assert told["mean"] == pytest.approx(found.mean(), rel=2e-3)
         assert told["min"] < 6, "two draws hide nobody among six"
