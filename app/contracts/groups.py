@@ -14,6 +14,7 @@ from app.contracts.microfiles import (
     Recode,
     RecordCounts,
     Variable,
+    Vital,
     Vitals,
     check_variables,
 )
@@ -87,9 +88,14 @@ class GroupSpec(JobSpec):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_different(field="parameter", names=self.parameter)
-        check_different(field="vital", names=tuple(one.column for one in self.vital))
+        check_different(field="vital", names=tuple(one.column for one in self.conditions))
         check_variables(self.variables)
         return self
+
+    @property
+    def conditions(self) -> tuple[Vital, ...]:
+        """What must hold, all of it, for a record to be the group's."""
+        return self.vital if isinstance(self.vital, tuple) else (self.vital,)
 
 
 class Rule(Contract):
@@ -113,6 +119,8 @@ class Adequacy(Contract):
     prediction_accuracy: float | None
     youden_j: float | None = Field(description="As the paper counts; conventionally this is markedness.")
     bayes_mb: float | None = Field(description="Evidence of dependence, natural logarithm, least over the priors.")
+    bayes_t1: int | None = Field(description="The prior at which it is least.")
+    bayes_t2: int | None
     interpretation: str | None
     sensitivity: float | None
     specificity: float | None

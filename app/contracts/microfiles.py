@@ -115,15 +115,15 @@ class Vital(Contract):
     values: tuple[Value, ...] = Field(min_length=1, max_length=MOST_VALUES)
 
 
-def _several(given: Any) -> Any:
-    return [given] if isinstance(given, Mapping | Vital) else given
+def _number(given: Any) -> str:
+    return "several" if isinstance(given, list | tuple) else "one"
 
 
-#: One condition or several that must all hold.
+#: One condition, or several that must all hold.
 Vitals = Annotated[
-    tuple[Vital, ...],
-    BeforeValidator(_several, json_schema_input_type=Vital | tuple[Vital, ...]),
-    Field(min_length=1, max_length=MOST_VARIABLES),
+    Annotated[Vital, Tag("one")]
+    | Annotated[tuple[Vital, ...], Field(min_length=1, max_length=MOST_VARIABLES), Tag("several")],
+    Discriminator(_number),
 ]
 
 

@@ -59,14 +59,11 @@ class Mask(Contract):
 
     value: ParameterValue
     at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(default=None, description="Is met.")
-    zero_at: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="From here on the search sees no merit; default: the value now.",
+    zero_at: int | None = Field(
+        default=None, ge=1, le=2**53, description="From here on the search sees no merit; default: the value now."
     )
     at_least: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(default=None, description="Is met.")
-    zero_below: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    zero_below: int | None = Field(default=None, ge=-(2**53), le=2**53, description="Likewise, up to here.")
 
     @model_validator(mode="after")
     def _one_direction(self) -> Self:
@@ -187,14 +184,15 @@ class SwapRun(Contract):
     fitness: float | None
     valid: bool
     valid_share: float | None = Field(description="Of its last population: individuals that mask every outlier.")
+    completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
 
 
-class Generation(Contract):
-    """Fitness in one generation of one run."""
+class Generations(Contract):
+    """Fitness of one run's population, generation by generation, the first one drawn at random."""
 
-    best: float
-    mean: float
-    spread: float
+    best: tuple[float, ...]
+    mean: tuple[float, ...]
+    spread: tuple[float, ...] = Field(description="Standard deviation.")
 
 
 class Again(Contract):
@@ -236,10 +234,10 @@ class SwapsResult(Contract):
     outliers_before: tuple[int, ...]
     outliers_after: tuple[int, ...]
     runs: tuple[SwapRun, ...]
-    generations: tuple[tuple[Generation, ...], ...] = Field(description="Per run; thinned out where there are many.")
+    generations: tuple[Generations, ...] = Field(description="Per run.")
     attack_again: AttackAgain
-    telltale_columns: tuple[str, ...] = Field(
-        description="Published columns that hung together with the parameter and now contradict it: swaps show."
+    telltale_columns: dict[str, int] = Field(
+        description="Published columns that hang together with the parameter, and swapped records that contradict it."
     )
     swap_list: tuple[tuple[int, int], ...] = Field(description="Rows of the dataset that were exchanged, from 0.")
     swap_list_complete: bool

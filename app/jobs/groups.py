@@ -43,7 +43,7 @@ def recodings_of_target(spec: GroupSpec) -> Recodings:
 
 
 def _collisions(spec: GroupSpec) -> Iterator[FieldError]:
-    vital = {one.column for one in spec.vital}
+    vital = {one.column for one in spec.conditions}
     for index, name in enumerate(spec.parameter):
         if name in vital:
             yield FieldError(
@@ -63,17 +63,22 @@ def _sources(name: str, recodings: Recodings) -> tuple[str, ...]:
     return recoding.columns if isinstance(recoding, Derived) else (name,)
 
 
+def _vital(spec: GroupSpec, index: int, *parts: str | int) -> str:
+    """The pointer to a condition as it was sent: one alone needs no list."""
+    return pointer("vital", *((index,) if isinstance(spec.vital, tuple) else ()), *parts)
+
+
 def _auxiliary(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
     file, told = Harmonised(profile, spec.recode.auxiliary), "the auxiliary dataset"
     yield from file.wrong("/recode/auxiliary")
-    for index, one in enumerate(spec.vital):
+    for index, one in enumerate(spec.conditions):
         kind = file.type_of(one.column)
         if kind is None:
-            yield FieldError(pointer("vital", index, "column"), f"{told} has no column {one.column!r}")
+            yield FieldError(_vital(spec, index, "column"), f"{told} has no column {one.column!r}")
             continue
         for place, value in enumerate(one.values):
             if unparsable(value, kind):
-                at = pointer("vital", index, "values", place)
+                at = _vital(spec, index, "values", place)
                 yield FieldError(at, f"column {one.column!r} of {told} is {kind}: no such value")
     yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
 
@@ -93,11 +98,11 @@ def _target(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
 
 def _vital_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
     """A target that has the group's columns must be able to hold their values; one that lacks them is what is usual."""
-    kinds = [target.type_of(one.column) for one in spec.vital]
+    kinds = [target.type_of(one.column) for one in spec.conditions]
     if None in kinds:
         return
-    for index, (one, kind) in enumerate(zip(spec.vital, kinds, strict=True)):
+    for index, (one, kind) in enumerate(zip(spec.conditions, kinds, strict=True)):
         for place, value in enumerate(one.values):
             if kind is not None and unparsable(value, kind):
-                at = pointer("vital", index, "values", place)
+                at = _vital(spec, index, "values", place)
                 yield FieldError(at, f"column {one.column!r} of the target dataset is {kind}: no such value")

@@ -8,9 +8,10 @@ from app.contracts.boxes import BoxesSpec
 from app.contracts.groups import GroupSpec
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.contracts.queries import ClassifySpec, CountSpec
+from app.contracts.swaps import SwapsSpec
 from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError
-from app.jobs import boxes, groups, queries, uncertain
+from app.jobs import boxes, groups, queries, swaps, uncertain
 from app.jobs.inputs import Fields, Given
 
 
@@ -64,6 +65,16 @@ METHODS: dict[str, Method] = {
             draws=True,
         ),
         Method(
+            "swaps",
+            JobKind.ANONYMIZATION,
+            SwapsSpec,
+            Queue.BATCH,
+            fill=swaps.fill,
+            check=swaps.check,
+            datasets=("dataset_id", "auxiliary_dataset_id"),
+            jobs=("model_job_id",),
+        ),
+        Method(
             "group",
             JobKind.AUDIT,
             GroupSpec,
@@ -79,7 +90,7 @@ METHODS: dict[str, Method] = {
 
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: dict[JobKind, frozenset[str]] = {
-    JobKind.ANONYMIZATION: frozenset({"condensation", "swaps"}),
+    JobKind.ANONYMIZATION: frozenset({"condensation"}),
     JobKind.AUDIT: frozenset({"linkage", "table", "frontier"}),
     JobKind.QUERY: frozenset(),
 }

@@ -43,7 +43,7 @@ def model_of(spec: SwapsSpec, learned: GroupSpec | None) -> Model | None:
         return None
     is_auxiliary = spec.dataset_id == learned.auxiliary_dataset_id and spec.dataset_id != learned.target_dataset_id
     recode = learned.recode.auxiliary if is_auxiliary else recodings_of_target(learned)
-    vital = tuple(dict.fromkeys(column for one in learned.vital for column in _raw(one.column, recode)))
+    vital = tuple(dict.fromkeys(column for one in learned.conditions for column in _raw(one.column, recode)))
     return Model(learned.variables, recode, vital, "/model_job_id")
 
 
@@ -96,6 +96,7 @@ def check(spec: SwapsSpec, given: Given) -> list[FieldError]:
         *_parameter(spec, model, file),
         *_values(spec, file),
         *_disjoint(spec),
+        *_ceilings(spec),
         *_dropped(spec, profile),
         *_weighed(spec, file),
         *_again(spec, given, _learned(given)),
@@ -118,12 +119,12 @@ def _variables(model: Model, file: Harmonised, profile: Profile) -> Iterator[Fie
 
 def _parameter(spec: SwapsSpec, model: Model, file: Harmonised) -> Iterator[FieldError]:
     yield from wrong_parameter(spec.parameter, file, told="the dataset")
-    used = {variable.column for variable in model.variables}
+    used = {source for variable in model.variables for source in file.sources_of(variable.column)}
     for index, name in enumerate(spec.parameter):
-        if name in spec.drop:
-            told = "names the group" if name in model.vital else "is dropped"
+        if not set(spec.drop).isdisjoint(file.sources_of(name)):
+            told = "is dropped" if set(model.vital).isdisjoint(file.sources_of(name)) else "names the group"
             yield FieldError(pointer("parameter", index), f"{name!r} {told}: there would be nothing left to exchange")
-        elif name in used:
+        elif not used.isdisjoint(file.sources_of(name)):
             yield FieldError(pointer("parameter", index), f"{name!r} is a variable of the model: swaps would change it")
 
 
@@ -153,6 +154,11 @@ def _disjoint(spec: SwapsSpec) -> Iterator[FieldError]:
             yield FieldError(pointer("targets", index), "this value is a source: it cannot be a target as well")
 
 
+def _ceilings(spec: SwapsSpec) -> Iterator[FieldError]:
+    if spec.ceilings and spec.search.method != "assignment":
+        yield FieldError("/ceilings", "ceilings are kept by the search `assignment` only")
+
+
 def _dropped(spec: SwapsSpec, profile: Profile) -> Iterator[FieldError]:
     names = {column.name for column in profile.columns}
     for index, name in enumerate(spec.drop):
@@ -163,12 +169,13 @@ def _dropped(spec: SwapsSpec, profile: Profile) -> Iterator[FieldError]:
 def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
     if spec.metric is None:
         return
+    exchanged = {source for name in spec.parameter for source in file.sources_of(name)}
     for field in ("ordinal", "categorical"):
         for name in getattr(spec.metric, field):
             kind, at = file.type_of(name), pointer("metric", field, name)
             if kind is None:
                 yield FieldError(at, f"the dataset has no column {name!r}")
-            elif name in spec.parameter:
+            elif not exchanged.isdisjoint(file.sources_of(name)):
                 yield FieldError(at, f"{name!r} is what is exchanged: it cannot say how near two records are")
             elif field == "ordinal" and kind not in NUMERIC:
                 yield FieldError(at, f"column {name!r} is {kind}, not numeric: weigh it as categorical")
@@ -185,7 +192,7 @@ def _again(spec: SwapsSpec, given: Given, learned: GroupSpec | None) -> Iterator
         return
     profile = given.profile("auxiliary_dataset_id")
     file, told = Harmonised(profile, learned.recode.auxiliary), "the auxiliary dataset"
-    missing = [one.column for one in learned.vital if file.type_of(one.column) is None]
+    missing = [one.column for one in learned.conditions if file.type_of(one.column) is None]
     for name in missing:
         yield FieldError("/auxiliary_dataset_id", f"{told} has no column {name!r}, which names the group")
     for error in wrong_variables(learned.variables, file, where="", told=told, rows=profile.rows):

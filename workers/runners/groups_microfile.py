@@ -6,7 +6,7 @@ Read a row group at a time; of records that are left out only their number by re
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -64,6 +64,7 @@ class Microfile:
     parameter_values : P values in rising order, a part per parameter column.
     numbers : (N, n) further columns, NaN where missing.
     categories : (N, c) codes of further columns, -1 where missing.
+    category_values : what the codes stand for, per column.
     left_out : records that are not here, by reason.
     """
 
@@ -74,7 +75,12 @@ class Microfile:
     parameter_values: ParameterValues
     numbers: FloatArray
     categories: IntArray
+    category_values: tuple[tuple[str | int | float | bool, ...], ...]
     left_out: RecordCounts
+
+    def counted(self) -> "Microfile":
+        """The same without the columns: who is in range, and who was left out."""
+        return replace(self, variables=(), numbers=self.numbers[:0], categories=self.categories[:0])
 
 
 @dataclass(slots=True)
@@ -147,6 +153,9 @@ def read(path: Path, wanted: Wanted) -> Microfile:
         parameter_values=tuple(tuple(published(part) for part in value) for value in values),
         numbers=np.concatenate(reading.numbers) if reading.numbers else np.empty((count, 0)),
         categories=_stacked(categories, count),
+        category_values=tuple(
+            tuple(published(value[0]) for value in values if value[0] is not None) for _, values in categories
+        ),
         left_out=RecordCounts(
             records=reading.total - count, missing=reading.missing, out_of_range=reading.out_of_range
         ),

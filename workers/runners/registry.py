@@ -16,6 +16,7 @@ RUNNERS: dict[str, str] = {
     "count": "workers.runners.queries:CountRunner",
     "group": "workers.runners.groups:GroupRunner",
     "ingest": "workers.runners.ingest:IngestRunner",
+    "swaps": "workers.runners.swaps:SwapsRunner",
     "uncertain": "workers.runners.uncertain:UncertainRunner",
 }
 

@@ -71,12 +71,12 @@ def slices(path: Path, names: Sequence[str], recodings: Recodings) -> Iterator[S
     recodings
         What is recoded.
     """
-    sources = list(dict.fromkeys(source for name in names for source in _sources(name, recodings)))
+    needed = list(dict.fromkeys(source for name in names for source in sources(name, recodings)))
     first = 0
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=sources)
-            raw = {name: _one(table.column(name)) for name in sources}
+            table = file.read_row_group(group, columns=needed)
+            raw = {name: _one(table.column(name)) for name in needed}
             yield Slice(first, table.num_rows, {name: harmonised(name, raw, recodings) for name in names})
             first += table.num_rows
 
@@ -87,7 +87,8 @@ def column_names(path: Path) -> tuple[str, ...]:
         return tuple(file.schema_arrow.names)
 
 
-def _sources(name: str, recodings: Recodings) -> tuple[str, ...]:
+def sources(name: str, recodings: Recodings) -> tuple[str, ...]:
+    """The columns of the typed copy that a harmonised column is made from."""
     recoding = recodings.get(name)
     return recoding.columns if isinstance(recoding, Derived) else (name,)
 
@@ -102,7 +103,7 @@ def harmonised(name: str, raw: Mapping[str, pa.Array], recodings: Recodings) -> 
     recoding = recodings.get(name)
     if recoding is None:
         return raw[name]
-    kinds = {source: column_type(raw[source].type) for source in _sources(name, recodings)}
+    kinds = {source: column_type(raw[source].type) for source in sources(name, recodings)}
     kind = recoded_type(recoding, kinds, name)
     if isinstance(recoding, Derived):
         if not recoding.cases:

@@ -1,0 +1,140 @@
+"""What an attack on group anonymity cannot be asked, and where the body is wrong."""
+
+import copy
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+from tests.methods.asking import upload
+from tests.methods.bases import VARIABLES, microfile
+
+AGE = {"column": "age", "range": [18, 60], "terms": [{"name": "young", "shape": "z", "points": [20, 30]}]}
+VALID: dict[str, Any] = {
+    "method": "group",
+    "vital": {"column": "job", "values": ["army"]},
+    "parameter": ["region"],
+    "variables": VARIABLES,
+}
+
+
+@pytest.fixture(scope="session")
+def whole(client: httpx.Client) -> str:
+    frame = microfile(3, regions=3, people=20, bases={1: 8}).with_columns(
+        pl.lit(None, dtype=pl.Int64).alias("empty"), pl.lit("2020-01-01").alias("day")
+    )
+    return str(upload(client, frame.write_csv(), type="empty:integer")["id"])
+
+
+@pytest.fixture(scope="session")
+def bare(client: httpx.Client) -> str:
+    """A target without income and without the columns that name the group."""
+    frame = microfile(4, regions=3, people=20, bases={1: 8}).drop("job", "income").with_columns(way=pl.lit("foot"))
+    return str(upload(client, frame.write_csv())["id"])
+
+
+def term(**changes: Any) -> dict[str, Any]:
+    return {"variables": [AGE | {"terms": [{"name": "young", "shape": "pi", "points": [1, 2, 3, 4]} | changes]}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({"auxiliary_dataset_id": "ds_absent"}, "/auxiliary_dataset_id", "no dataset"),
+        ({"target_dataset_id": "ds_absent"}, "/target_dataset_id", "no dataset"),
+        ({"vital": {"column": "nein", "values": [1]}}, "/vital/column", "no column"),
+        ({"vital": [{"column": "sex", "values": [1, "two"]}]}, "/vital/0/values/1", "is integer"),
+        ({"vital": {"column": "job", "values": []}}, "/vital/values", ""),
+        ({"vital": []}, "/vital", ""),
+        ({"parameter": []}, "/parameter", ""),
+        ({"parameter": ["region", "nein"]}, "/parameter/1", "no column"),
+        ({"parameter": ["region", "region"]}, "", "twice"),
+        ({"parameter": ["job"]}, "/parameter/0", "names the group"),
+        ({"parameter": ["age"]}, "/variables/0/column", "rules must not know"),
+        ({"vital": {"column": "way", "values": [3]}}, "/variables/2/column", "learns nothing"),
+        ({"variables": []}, "/variables", ""),
+        ({"variables": [AGE, AGE]}, "", "twice"),
+        ({"variables": [{"column": "age", "range": [18, 60]}]}, "", "no variable has terms"),
+        ({"variables": [AGE | {"range": [60, 18]}]}, "/variables/0", "lo not above hi"),
+        ({"variables": [AGE | {"range": [200, 300]}]}, "/variables/0/range", "no record"),
+        ({"variables": [AGE | {"column": "empty"}]}, "/variables/0/range", "no values"),
+        ({"variables": [AGE | {"column": "state"}]}, "/variables/0/column", "not numeric"),
+        ({"variables": [AGE | {"column": "nein"}]}, "/variables/0/column", "no column"),
+        ({"variables": [AGE | {"terms": AGE["terms"] * 2}]}, "/variables/0", "same name"),
+        (term(points=[1, 3, 2, 4]), "/variables/0/terms/0", "out of order"),
+        (term(points=[1, 2, 3]), "/variables/0/terms/0", "needs 4 points"),
+        (term(shape="triangle"), "/variables/0/terms/0", "needs 3 points"),
+        (term(shape="range"), "/variables/0/terms/0", "needs 2 points"),
+        (term(shape="bell"), "/variables/0/terms/0/shape", "gaussian"),
+        (term(shape="gaussian"), "/variables/0/terms/0/sigma", "required"),
+        (term(points=[1, 2, 3, "x"]), "/variables/0/terms/0/points/3", ""),
+        (term(points=[1, 2, 3, 1e200]), "/variables/0/terms/0/points/3", ""),
+        ({"variables": [AGE | {"terms": [{"name": "g", "shape": "gaussian", "sigma": 0, "centre": 1}]}]},
+         "/variables/0/terms/0/sigma", "greater"),
+        ({"alpha": 0}, "/alpha", ""),
+        ({"kappa": 1}, "/kappa", ""),
+        ({"gamma": -1}, "/gamma", ""),
+        ({"search": {"method": "luck"}}, "/search/method", "evolution"),
+        ({"search": {"method": "evolution", "population": 10, "replaced": 11}}, "/search", "more rules"),
+        ({"search": {"method": "exhaustive", "runs": 2}}, "/search/runs", ""),
+        ({"outliers": {"alpha": 1}}, "/outliers/alpha", ""),
+        ({"outliers": {"exclude": [["R01", "x"]]}}, "/outliers/exclude/0", "1, not 2"),
+        ({"parameter": ["sex"], "outliers": {"exclude": [1, "x"]}}, "/outliers/exclude/1", "is integer"),
+        ({"signal": "noise"}, "/signal", ""),
+        ({"split_by": "nein"}, "/split_by", "no column"),
+        ({"recode": {"auxiliary": {"nein": {"1": 2}}}}, "/recode/auxiliary/nein", "no column"),
+        ({"recode": {"auxiliary": {"sex": {"male": 2}}}}, "/recode/auxiliary/sex/male", "is integer"),
+        ({"recode": {"auxiliary": {"x": {"columns": ["sex", "state"]}}}}, "/recode/auxiliary/x", "cases"),
+        ({"recode": {"auxiliary": {"x": {"columns": ["sex"], "cases": [{"when": {"way": [1]}, "to": 1}]}}}},
+         "/recode/auxiliary/x", "not one of"),
+        ({"recode": {"auxiliary": {"x": {"columns": ["sex"], "cases": [{"when": {"sex": ["m"]}, "to": 1}]}}}},
+         "/recode/auxiliary/x/cases/0/when/sex", "is integer"),
+        ({"recode": {"auxiliary": {"age": {"columns": ["job"], "cases": [{"when": {"job": ["army"]}, "to": 20}]}}}},
+         "/variables/0/column", "learns nothing"),
+        ({"colour": "red"}, "/colour", ""),
+        ({"dataset_id": "ds_x"}, "/dataset_id", ""),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_at_its_place(
+    client: httpx.Client, whole: str, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    refused(client, copy.deepcopy(VALID) | {"auxiliary_dataset_id": whole} | change, pointer, says)
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({}, "/variables/3/column", "target dataset has no column 'income'"),
+        ({}, "/variables/2/column", "`recode` can make numbers of it"),
+        ({"recode": {"target": {"way": {"foot": "walks"}}}}, "/variables/2/column", "not numeric"),
+        ({"recode": {"target": {"nein": {"foot": 3}}}}, "/recode/target/nein", "no column"),
+    ],
+)
+def test_a_target_that_is_not_harmonised_is_refused(
+    client: httpx.Client, whole: str, bare: str, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    spec = VALID | {"auxiliary_dataset_id": whole, "target_dataset_id": bare}
+    refused(client, spec | change, pointer, says)
+
+
+def test_defaults_are_written_out(client: httpx.Client, whole: str) -> None:
+    answer = client.post("/v1/audits", json=VALID | {"auxiliary_dataset_id": whole, "seed": 3})
+    spec = answer.json()["spec"]
+    assert spec["target_dataset_id"] == whole
+    assert (spec["alpha"], spec["gamma"], spec["kappa"], spec["signal"]) == (0.5, 0.75, 0.001, "quantity")
+    assert spec["search"] == {
+        "method": "evolution", "population": 100, "replaced": 40, "tournament": 10, "crossover": 1.0,
+        "mutation": 0.05, "generations": 100, "runs": 10, "diversity": True,
+    }  # fmt: skip
+    assert spec["outliers"] == {"alpha": 0.01, "robust": True, "exclude": []}
+    assert (spec["split_by"], spec["split_minimum"], spec["seed"]) == (None, 0.005, "given")
+
+
+def refused(client: httpx.Client, spec: dict[str, Any], pointer: str, says: str) -> None:
+    answer = client.post("/v1/audits", json=spec)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    errors = answer.json()["errors"]
+    assert pointer in {error["pointer"] for error in errors}, errors
+    assert says in " ".join(error["detail"] for error in errors)

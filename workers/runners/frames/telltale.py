@@ -1,0 +1,81 @@
+"""Columns that would betray an exchange of parameter values: a county beside a region, a household that lives in one.
+
+Where a column is (nearly) decided by the parameter, or the parameter by the column, a record whose parameter was
+exchanged stands out as a combination that the data did not have.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow.parquet as pq
+
+#: What may stay undecided, as a share of what would be without the other column.
+_UNDECIDED: Final = 0.01
+_BEFORE, _AFTER, _OTHER, _LEN = "\x00before", "\x00after", "\x00other", "\x00len"
+
+
+def telltales(
+    path: Path,
+    columns: Sequence[str],
+    parameter: Sequence[str],
+    positions: npt.NDArray[np.int64],
+    *,
+    tick: Callable[[float], None],
+) -> dict[str, int]:
+    """Columns that hang together with the parameter, and how many rows contradict that after the exchange.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    columns
+        Published columns beside the parameter's.
+    parameter
+        The parameter's columns.
+    positions
+        Row whose parameter each row gets, shape (rows,).
+    tick
+        Told the share that is done.
+    """
+    before = _parameter_codes(path, parameter)
+    moved = np.flatnonzero(before != before[positions])
+    found = {}
+    for index, name in enumerate(columns):
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            other = cast("pl.Series", pl.from_arrow(file.read(columns=[name]).column(name)))
+        frame = pl.DataFrame({_BEFORE: before, _AFTER: before[positions], _OTHER: other}).with_row_index()
+        known = frame.drop_nulls(_OTHER)
+        if _decides(known, _BEFORE, _OTHER) or _decides(known, _OTHER, _BEFORE):
+            shown = known.filter(pl.col("index").is_in(moved)).join(
+                known.select(_BEFORE, _OTHER).unique(), left_on=[_AFTER, _OTHER], right_on=[_BEFORE, _OTHER], how="anti"
+            )
+            if shown.height:
+                found[name] = shown.height
+        tick((index + 1) / len(columns))
+    return found
+
+
+def _parameter_codes(path: Path, parameter: Sequence[str]) -> npt.NDArray[np.int64]:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        table = file.read(columns=list(parameter))
+    codes = np.zeros(table.num_rows, dtype=np.int64)
+    for name in parameter:
+        column = cast("pl.Series", pl.from_arrow(table.column(name)))
+        ranks = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        codes = np.unique(codes * (int(ranks.max(initial=0)) + 1) + ranks, return_inverse=True)[1]
+    return codes
+
+
+def _decides(frame: pl.DataFrame, one: str, other: str) -> bool:
+    """Whether values of one column that occur more than once leave (nearly) nothing open about the other."""
+    repeated = frame.filter(pl.len().over(one) > 1)
+    if not repeated.height:
+        return False
+    pairs = repeated.group_by(one, other).len(_LEN)
+    agreeing = pairs.group_by(one).agg(pl.col(_LEN).max())[_LEN].sum()
+    alone = int(cast("int", repeated.group_by(other).len(_LEN)[_LEN].max()))
+    return repeated.height - agreeing <= _UNDECIDED * (repeated.height - alone) and alone < repeated.height

@@ -1,0 +1,156 @@
+"""What the job `swaps` says; all of it is restricted to its owner, for it tells who was exchanged and which places."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.contracts.groups import SignalKind
+from app.contracts.swaps import LISTED_SWAPS, Again, AttackAgain, Generations, SwapRun, SwapsResult, SwapsSpec
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.groups.rules import Rules
+from workers.algorithms.groups.signals import signals
+from workers.algorithms.groups.swaps import Problem, Swaps, after
+from workers.runners.groups_attack import in_kind, stand_out
+from workers.runners.groups_microfile import Microfile
+from workers.runners.swaps_mask import Masking
+from workers.runners.swaps_search import Ran, is_valid
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What some rules see: the grades of the in-range records.
+
+    Attributes
+    ----------
+    rules : how they were found is said elsewhere.
+    membership : (N,).
+    """
+
+    rules: Rules
+    membership: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """All that the job found.
+
+    Attributes
+    ----------
+    microfile : the in-range records before.
+    asked : what was to be masked.
+    problem, ran, bound : what was searched, what every run came to, and the cheapest swaps for the same numbers.
+    parameter : (N,) submicrofile of each in-range record after.
+    old, new : what the rules see that were masked against, and those learned anew.
+    learned : how the latter were found, or why there are none.
+    telltale : published columns that betray swaps.
+    """
+
+    microfile: Microfile
+    asked: Masking
+    problem: Problem
+    ran: Ran
+    bound: Swaps
+    parameter: IntArray
+    old: View
+    new: View | None
+    learned: str
+    telltale: Mapping[str, int]
+
+
+def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> dict[str, Any]:
+    """The whole result."""
+    before, crisp = done.problem.crisp, after(done.problem, done.ran.chosen.swaps)
+    outliers = stand_out(crisp, spec.outliers, done.asked.excluded)
+    listed = list(
+        zip(
+            done.microfile.rows[done.ran.chosen.swaps.source_row].tolist(),
+            done.microfile.rows[done.ran.chosen.swaps.partner_row].tolist(),
+            strict=True,
+        )
+    )
+    made = SwapsResult(
+        records=len(done.microfile.rows) + done.microfile.left_out.records,
+        in_range=len(done.microfile.rows),
+        left_out=done.microfile.left_out,
+        members=int(before.sum()),
+        swaps=len(done.ran.chosen.swaps.source),
+        distortion=done.ran.chosen.swaps.distortion,
+        assignment_distortion=done.bound.distortion,
+        fitness=done.ran.chosen.fitness,
+        valid=is_valid(done.asked.before, outliers),
+        parameter_values=done.microfile.parameter_values,
+        sizes=_whole(np.bincount(done.parameter, minlength=len(before))),
+        masked=tuple(one.element for one in done.asked.restrictions),
+        bounds=tuple((one.bound, None) if one.raises else (None, one.bound) for one in done.asked.restrictions),
+        signal_before=_whole(before),
+        signal_after=_whole(crisp),
+        outliers_before=done.asked.before.indexes,
+        outliers_after=outliers.indexes,
+        runs=tuple(
+            SwapRun(
+                swaps=len(one.swaps.source),
+                distortion=one.swaps.distortion,
+                fitness=one.fitness,
+                valid=is_valid(
+                    done.asked.before, stand_out(after(done.problem, one.swaps), spec.outliers, done.asked.excluded)
+                ),
+                valid_share=one.valid_share,
+                completed=one.completed,
+            )
+            for one in done.ran.runs
+        ),
+        generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
+        attack_again=AttackAgain(
+            old_rules=_again(spec, alpha, kind, done, done.old),
+            new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
+            learned=done.learned,
+        ),
+        telltale_columns=dict(done.telltale),
+        swap_list=tuple(listed[:LISTED_SWAPS]),
+        swap_list_complete=len(listed) <= LISTED_SWAPS,
+    )
+    return made.model_dump(mode="json")
+
+
+def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view: View) -> Again:
+    seen = signals(done.parameter, len(done.problem.crisp), None, view.membership, alpha)
+    signal = in_kind(seen.auxiliary, seen.sizes, kind)
+    outliers = stand_out(signal, spec.outliers, done.asked.excluded)
+    masked = {one.element for one in done.asked.restrictions}
+    return Again(
+        rules=len(view.rules),
+        signal=tuple(float(value) for value in signal),
+        crisp_signal=tuple(float(value) for value in in_kind(seen.crisp, seen.sizes, kind)),
+        outliers=outliers.indexes,
+        found=tuple(place for place in outliers.indexes if place in masked),
+    )
+
+
+def _generations(history: FloatArray) -> Generations:
+    best, mean, spread = (tuple(column.tolist()) for column in history.T)
+    return Generations(best=best, mean=mean, spread=spread)
+
+
+def _whole(values: IntArray) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """The result without who was exchanged and the course of the search."""
+    return {
+        name: value for name, value in whole.items() if name not in {"swap_list", "swap_list_complete", "generations"}
+    }
+
+
+def learned_text(spec: SwapsSpec, search: str) -> str:
+    """How rules were found anew (by which search), or why not."""
+    if search:
+        return (
+            f"what the adversary can do: the search of the model's own job ({search}) again, on the auxiliary dataset "
+            "and from another seed; its rules were then applied to the protected file"
+        )
+    if not spec.learn_again:
+        return "not asked for"
+    return "not possible: the model was given, and with it nothing that new rules could be learned from"
