@@ -66,7 +66,7 @@ def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64]) -> dict[st
 
     The cells' size follows from the largest k where records have their own, which is nobody's business.
     """
-    shown = _SPEC if spec.k_column is not None else _SPEC | {"cell_size"}
+    shown = _SPEC - {"k"} if spec.k_column is not None else _SPEC | {"cell_size"}
     return spec.model_dump(mode="json", include=set(shown)) | {
         "scaling_units": dict(zip(spec.columns, unit.tolist(), strict=True))
     }
