@@ -105,11 +105,11 @@ def standardised(densities: Densities, first: int, last: int, points: FloatArray
     ----------
     densities : M densities.
     first, last : the ones asked for.
-    points : (m, n) one per density, or (n,) for all of them.
+    points : (m, n), one per density; several where one density is asked for.
 
     Returns
     -------
-    (last - first, n) float64. Along an axis of scale 0: 0 where the point lies on it, else infinite.
+    (m, n) float64. Along an axis of scale 0: 0 where the point lies on it, else infinite.
     """
     offset = points - densities.z[first:last]
     if densities.axes is not None:
@@ -159,10 +159,10 @@ def log_density(densities: Densities, points: FloatArray) -> FloatArray:
     """
     top = log_normaliser(densities)
     out = np.empty((len(points), len(top)))
-    for q, point in enumerate(points):
-        e = standardised(densities, 0, len(top), point)
+    for p in range(len(top)):
+        e = standardised(densities, p, p + 1, points)
         if densities.model == "gaussian":
-            out[q] = top - 0.5 * (e * e).sum(axis=1)
+            out[:, p] = top[p] - 0.5 * (e * e).sum(axis=1)
         else:
-            out[q] = np.where((np.abs(e) <= 0.5).all(axis=1), top, -np.inf)
+            out[:, p] = np.where((np.abs(e) <= 0.5).all(axis=1), top[p], -np.inf)
     return out
