@@ -16,6 +16,8 @@ from workers.runners.records import Records
 
 #: Records that are evaluated of one set of candidates; of more, an even sample.
 _MOST = 2_000
+#: Sets of candidates that are evaluated; of more, an even sample.
+_MOST_CLASSES = 5_000
 _TOLERANCE = 1e-3
 _FRACTION = 0.95
 
@@ -34,7 +36,9 @@ def with_kept(job: JobContext, keep: Sequence[str], records: Records, calibrated
     table = take_rows(job.dataset_path(), keep, records.rows[calibrated.rows])
     members = _by_class(classes(table))
     alone = [np.ones(sum(len(one) == 1 for one in members))]
-    return _summary(alone + [_among(job, records, calibrated, members=one) for one in members if len(one) > 1])
+    several = [one for one in members if len(one) > 1]
+    step = max(1, -(-len(several) // _MOST_CLASSES))
+    return _summary(alone + [_among(job, records, calibrated, members=one) for one in several[::step]])
 
 
 def after_draws(job: JobContext, records: Records, calibrated: Calibrated) -> Anonymity | None:
