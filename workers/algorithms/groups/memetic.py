@@ -14,7 +14,8 @@ Psi         scalar  1 / (1 + exp((Q - Q_need - 10) / 2))
 p_m, p_mem  scalar  mutation and local search, probabilities per row
 ==========  ======  =========================================================================================
 
-The constants are generalised: those that the paper prints fit its own example only. An individual has at most
+Departures: the constants are generalised (those that the paper prints fit its own example only), and a share `roaming`
+of the rows looks for partners in all targets, since the paper's operators never give a row a better target. An individual has at most
 4 Q_need + 64 rows (beyond that Psi is 0 many times over). Goldberg's linear scaling is applied as the paper does; it is
 increasing, so that tournaments, which only compare, do not feel it. Every run draws from a cipher stream of its own:
 results depend neither on the number of runs beside it nor on threads.
@@ -172,8 +173,8 @@ def _check(request: Request) -> None:
         raise ValueError("population must be at least 2, pairs and tournament at least 1")
     if request.generations < 0 or request.runs < 1 or request.threads < 1:
         raise ValueError("generations must not be negative, runs and threads at least 1")
-    if not (0.0 <= request.mutation <= 1.0 and 0.0 <= request.local_search <= 1.0):
-        raise ValueError("mutation and local_search are probabilities, in [0, 1]")
+    if not all(0.0 <= share <= 1.0 for share in (request.mutation, request.local_search, request.roaming)):
+        raise ValueError("mutation, local_search and roaming are probabilities, in [0, 1]")
 
 
 def _list_more(state: State) -> State:
@@ -184,6 +185,7 @@ def _list_more(state: State) -> State:
     lists = (board.near_distance[part], board.near[part])
     near = (board.source_values[part], board.partner_values, board.weights, board.categorical, board.partner_start)
     nearest_lists(*near, *lists)
+    board.nearest[part] = board.near_distance[part, :, 0].min(axis=1)
     return replace(state, listed=stop)
 
 
@@ -191,12 +193,23 @@ def _advance(state: State, index: int) -> Run:
     """The first population of a run, or as many generations as a step has time for."""
     request, run = state.request, state.runs[index]
     sources, partners = len(state.board.source_values), len(state.board.partner_values)
-    stamps = Stamps(np.zeros(sources, dtype=np.int64), np.zeros(partners, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    stamps = Stamps(*(np.zeros(size, dtype=np.int64) for size in (sources, partners, partners, 1)))
     generation = run.generation
     if generation < 0:
         first = slice(0, request.population)
         s, p, d = run.source[first], run.partner[first], run.influence[first]
-        found(state.board, run.stream, request.local_search, s, p, d, run.rows[first], run.fitness[first], stamps)
+        found(
+            state.board,
+            run.stream,
+            request.local_search,
+            request.roaming,
+            s,
+            p,
+            d,
+            run.rows[first],
+            run.fitness[first],
+            stamps,
+        )
         state.history[index, 0] = _summary(run.fitness[first])
         return replace(run, generation=0)
     effort = 2 * request.pairs * max(1, int(run.rows[: request.population].max()))
@@ -213,7 +226,7 @@ def _generation(board: Board, request: Request, run: Run, stamps: Stamps) -> Non
     fitness = run.fitness[:mu]
     rate = request.mutation * (_BOOST if float(fitness.std()) < _UNIFORM else 1.0)
     s, p, d, rows = run.source, run.partner, run.influence, run.rows
-    drawn = (linear_scaling(fitness), request.tournament, min(rate, 1.0), request.local_search)
+    drawn = (linear_scaling(fitness), request.tournament, min(rate, 1.0), request.local_search, request.roaming)
     breed(board, run.stream, *drawn, s, p, d, rows, run.fitness, stamps)
     best = np.argsort(-run.fitness, kind="stable")[:mu]  # of equals parents survive
     for array in (s, p, d, rows, run.fitness):

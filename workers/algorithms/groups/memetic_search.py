@@ -44,6 +44,7 @@ class Board(NamedTuple):
     source_start, partner_start : (E + 1,), (T + 1,) int64.
     weight_of_part : (T,), cumulated sizes of the target submicrofiles.
     near, near_distance : (S, T, K), the nearest partners in each target, -1 and infinity where there are fewer.
+    nearest : (S,), distance of the nearest partner of all.
     source_signal, source_bound, source_zero : (E,), q, at_most and zero_at; a bound of -1 where nothing is asked.
     target_signal, target_bound, target_zero : (T,), q, at_least and zero_below likewise.
     needed : Q_need.
@@ -61,6 +62,7 @@ class Board(NamedTuple):
     weight_of_part: FloatArray
     near: IndexArray
     near_distance: FloatArray
+    nearest: FloatArray
     source_signal: IntArray
     source_bound: IntArray
     source_zero: IntArray
@@ -72,10 +74,11 @@ class Board(NamedTuple):
 
 
 class Stamps(NamedTuple):
-    """Who is used by the individual at work: (S,), (R,) and (1,) int64, its number."""
+    """Who is used by the individual at work: (S,), (R,), by which of its rows (R,), and its number (1,); int64."""
 
     source: IntArray
     partner: IntArray
+    row: IntArray
     now: IntArray
 
 
@@ -111,48 +114,132 @@ def free_record(stream: NDArray[np.uint32], start: int, stop: int, used: IntArra
 
 
 @njit(cache=True, nogil=True)
-def local_search(  # noqa: C901 - one kernel, both directions
-    board: Board, stream: NDArray[np.uint32], share: float, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps
+def _in_target(board: Board, one: int, part: int, used: IntArray, now: int) -> tuple[int, float]:
+    """The nearest free partner of a source record in one target: from its list, else looked for."""
+    for k in range(board.near.shape[2]):
+        other = board.near[one, part, k]
+        if other >= 0 and used[other] != now:
+            return other, board.near_distance[one, part, k]
+    best, chosen = np.inf, -1
+    for r in range(board.partner_start[part], board.partner_start[part + 1]):
+        if used[r] != now:
+            x, y = board.source_values[one], board.partner_values[r]
+            distance = pair_distance(x, y, board.weights, board.categorical, best)
+            if distance < best:
+                best, chosen = distance, r
+    return chosen, best
+
+
+@njit(cache=True, nogil=True)
+def _anywhere(board: Board, one: int, first: int, enough: float, used: IntArray, now: int) -> tuple[int, float]:
+    """The nearest free partner of all lists, if nearer than `enough`; of equals one of the first targets from `first`."""
+    best, chosen = enough, -1
+    parts = board.near.shape[1]
+    for t in range(parts):
+        part = (first + t) % parts
+        for k in range(board.near.shape[2]):
+            other = board.near[one, part, k]
+            if other < 0 or board.near_distance[one, part, k] >= best:
+                break
+            if used[other] != now:
+                best, chosen = board.near_distance[one, part, k], other
+                break
+    return chosen, best
+
+
+@njit(cache=True, nogil=True)
+def _roam(board: Board, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps) -> None:
+    """Give row i the partner in any target that lowers the cost most; a row that it takes one from finds another.
+
+    No list is looked at beyond what could still gain more: a row j gives up at most d_j less its nearest of all.
+    """
+    now, used, parts = stamps.now[0], stamps.partner, board.near.shape[1]
+    gain, mine, other_row, other_partner, other_distance = 1e-12, -1, -1, -1, 0.0
+    distance = 0.0
+    for t in range(parts):
+        part = (first + t) % parts
+        for k in range(board.near.shape[2]):
+            r = board.near[s[i], part, k]
+            saved = d[i] - board.near_distance[s[i], part, k]
+            if r < 0 or saved <= 0.0:
+                break
+            if used[r] != now:
+                if saved > gain:
+                    gain, mine, other_row, distance = saved, r, -1, board.near_distance[s[i], part, k]
+                break
+            j = stamps.row[r]
+            if j == i or saved + d[j] - board.nearest[s[j]] <= gain:
+                continue
+            x, y = board.source_values[s[j]], board.partner_values[p[i]]
+            enough = d[j] + saved - gain
+            back = pair_distance(x, y, board.weights, board.categorical, enough)
+            instead, far = _anywhere(board, s[j], first, min(back, enough), used, now)
+            if instead < 0:
+                instead, far = p[i], back
+            if saved + d[j] - far > gain:
+                gain, mine, distance = saved + d[j] - far, r, board.near_distance[s[i], part, k]
+                other_row, other_partner, other_distance = j, instead, far
+    if mine < 0:
+        return
+    used[p[i]] = 0
+    if other_row >= 0:
+        p[other_row], d[other_row] = other_partner, other_distance
+        used[other_partner] = now
+        stamps.row[other_partner] = other_row
+    p[i], d[i] = mine, distance
+    used[mine] = now
+    stamps.row[mine] = i
+
+
+@njit(cache=True, nogil=True)
+def _in_source(board: Board, other: int, part: int, used: IntArray, now: int) -> tuple[int, float]:
+    """The nearest free record of a source to a partner."""
+    best, chosen = np.inf, -1
+    for r in range(board.source_start[part], board.source_start[part + 1]):
+        if used[r] != now:
+            x, y = board.source_values[r], board.partner_values[other]
+            distance = pair_distance(x, y, board.weights, board.categorical, best)
+            if distance < best:
+                best, chosen = distance, r
+    return chosen, best
+
+
+@njit(cache=True, nogil=True)
+def local_search(
+    board: Board,
+    stream: NDArray[np.uint32],
+    share: float,
+    roaming: float,
+    s: IndexArray,
+    p: IndexArray,
+    d: FloatArray,
+    stamps: Stamps,
 ) -> None:
     """Each row: with p_mem the nearest free partner of its target, else the nearest free record of its source.
 
-    A row's own partner (record) counts as free. Equal ones: the lower index, the records having been shuffled.
+    A row's own partner (record) counts as free. Equal ones: the lower index, the records having been shuffled. Beyond
+    the paper, with probability `roaming` a row's partner is taken from any target.
     """
     now = stamps.now[0]
-    infinity = np.inf
+    parts = board.near.shape[1]
     for i in range(len(s)):
-        best = infinity
-        chosen = -1
+        x, y = board.source_values[s[i]], board.partner_values[p[i]]
+        d[i] = pair_distance(x, y, board.weights, board.categorical, np.inf)
+        stamps.row[p[i]] = i
+    for i in range(len(s)):
+        if roaming > 0.0 and uniform(stream) < roaming:
+            _roam(board, i, below(stream, parts), s, p, d, stamps)
         if uniform(stream) <= share:
-            part = board.partner_part[p[i]]
             stamps.partner[p[i]] = 0
-            near = board.near[s[i], part]
-            for k in range(len(near)):
-                if near[k] >= 0 and stamps.partner[near[k]] != now:
-                    chosen = near[k]
-                    best = board.near_distance[s[i], part, k]
-                    break
-            if chosen < 0:
-                for r in range(board.partner_start[part], board.partner_start[part + 1]):
-                    if stamps.partner[r] != now:
-                        x, y = board.source_values[s[i]], board.partner_values[r]
-                        distance = pair_distance(x, y, board.weights, board.categorical, best)
-                        if distance < best:
-                            best, chosen = distance, r
-            p[i] = chosen
+            chosen, best = _in_target(board, s[i], board.partner_part[p[i]], stamps.partner, now)
+            p[i], d[i] = chosen, best
             stamps.partner[chosen] = now
+            stamps.row[chosen] = i
         else:
-            part = board.source_part[s[i]]
             stamps.source[s[i]] = 0
-            for r in range(board.source_start[part], board.source_start[part + 1]):
-                if stamps.source[r] != now:
-                    x, y = board.source_values[r], board.partner_values[p[i]]
-                    distance = pair_distance(x, y, board.weights, board.categorical, best)
-                    if distance < best:
-                        best, chosen = distance, r
-            s[i] = chosen
+            chosen, best = _in_source(board, p[i], board.source_part[s[i]], stamps.source, now)
+            s[i], d[i] = chosen, best
             stamps.source[chosen] = now
-        d[i] = best
 
 
 @njit(cache=True, nogil=True)

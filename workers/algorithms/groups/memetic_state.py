@@ -18,7 +18,7 @@ _ENTRIES, _LONGEST = 1 << 22, 16
 
 @dataclass(frozen=True)
 class Request:
-    """Parameters of the algorithm; the defaults are the paper's, `runs` and `threads` beside.
+    """Parameters of the algorithm; the defaults are the paper's, but for `roaming`, which it does not have.
 
     Attributes
     ----------
@@ -28,6 +28,9 @@ class Request:
     generations : how many follow the first population.
     mutation : p_m of each of the four operators, per row.
     local_search : p_mem, share of rows whose partner is searched; the others' source record is.
+    roaming : share of rows that look for their partner in every target, and may take one from another row that finds
+        a new one, whichever saves most. 0 is the paper's letter, where a row keeps its target for good; that ends at
+        1.3 to 2.1 times the least distortion (benchmarks/group_swaps.py).
     runs : independent runs, the best of which is reported.
     threads : runs computed at once.
     """
@@ -38,6 +41,7 @@ class Request:
     generations: int = 1000
     mutation: float = 0.001
     local_search: float = 0.75
+    roaming: float = 0.3
     runs: int = 1
     threads: int = 1
 
@@ -130,6 +134,7 @@ def _board(problem: Problem) -> Board:
         weight_of_part=np.cumsum(sizes).astype(np.float64),
         near=np.full(shape, -1, dtype=np.int32),
         near_distance=np.full(shape, np.inf),
+        nearest=np.full(shape[0], np.inf),
         source_signal=problem.crisp[sources],
         source_bound=bounds[0, sources],
         source_zero=zeros[0, sources],

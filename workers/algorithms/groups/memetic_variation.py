@@ -19,6 +19,7 @@ def found(
     board: Board,
     stream: NDArray[np.uint32],
     share: float,
+    roaming: float,
     s: IndexArray,
     p: IndexArray,
     d: FloatArray,
@@ -44,7 +45,7 @@ def found(
             stamps.source[one] = now
             stamps.partner[other] = now
         rows[i] = wanted
-        local_search(board, stream, share, s[i, :wanted], p[i, :wanted], d[i, :wanted], stamps)
+        local_search(board, stream, share, roaming, s[i, :wanted], p[i, :wanted], d[i, :wanted], stamps)
         fitness[i] = product_fitness(board, s[i, :wanted], p[i, :wanted], d[i, :wanted])
 
 
@@ -143,6 +144,7 @@ def breed(
     tournament: int,
     rate: float,
     share: float,
+    roaming: float,
     s: IndexArray,
     p: IndexArray,
     d: FloatArray,
@@ -170,6 +172,6 @@ def breed(
             stamps.now[0] += 1
             count = _repaired(board, stream, s[c], p[c], count, stamps)
             _mutate(board, stream, rate, s[c, :count], p[c, :count], stamps)
-            local_search(board, stream, share, s[c, :count], p[c, :count], d[c, :count], stamps)
+            local_search(board, stream, share, roaming, s[c, :count], p[c, :count], d[c, :count], stamps)
             rows[c] = count
             fitness[c] = product_fitness(board, s[c, :count], p[c, :count], d[c, :count])

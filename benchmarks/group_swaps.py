@@ -1,0 +1,145 @@
+"""Swaps that mask the two largest bases of North Carolina: the memetic algorithm beside the cheapest assignment.
+
+    python benchmarks/group_swaps.py [--runs 10] [--generations 1000] [--state 37] [--rules rules.npy]
+
+The attack on every other state (American Community Survey 2024 of ../shared) gives the rules, by exhaustive search;
+with --rules they are kept in a file. Then the state's crisp auxiliary signal, its two largest
+outliers, and swaps that lower them to at_most 2 (zero at 12), with two metrics: all variables categorical, as in the
+paper, and numbers as ordinal attributes; with roaming and without (the paper's letter). `assignment` in a row of the
+memetic algorithm is the optimum for its own numbers moved. CPU seconds of one thread; kernels are compiled before.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from workers.algorithms.groups import enumeration, memetic
+from workers.algorithms.groups.assignment import cheapest, moves_made, moves_needed
+from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.influence import Metric, encode
+from workers.algorithms.groups.membership import Term
+from workers.algorithms.groups.memetic_state import Request, State
+from workers.algorithms.groups.outliers import thompson_tau
+from workers.algorithms.groups.restrictions import Restriction
+from workers.algorithms.groups.rules import memberships
+from workers.algorithms.groups.signals import members, signals
+from workers.algorithms.groups.swaps import Problem, build
+
+DATA = Path(__file__).parents[1] / ".." / "shared" / "data" / "acs2024"
+ALPHA = 0.5
+ORDINAL = {"AGEP", "SCHL", "WKHP", "JWMNP", "WKWN", "PINCP"}
+
+
+def term(given: dict) -> Term:
+    return Term(given["shape"], tuple(given["points"]) if "points" in given else (given["sigma"], given["centre"]))
+
+
+def records(state: str, variables: list[dict], *, others: bool) -> pl.DataFrame:
+    names = [one["column"] for one in variables]
+    paths = [path for path in sorted(DATA.glob("p_*.parquet")) if (path.stem != f"p_{state}") == others]
+    frame = pl.concat([pl.read_parquet(path, columns=["STATE", "PUMA", "MIL", *names]) for path in paths])
+    inside = pl.all_horizontal([pl.col(one["column"]).is_between(*one["range"]) for one in variables])
+    return frame.filter(inside.fill_null(value=False))
+
+
+def fuzzified(frame: pl.DataFrame, variables: list[dict]) -> Fuzzified:
+    columns = [frame[one["column"]].cast(pl.Float64).to_numpy() for one in variables]
+    return fuzzify(columns, [[term(given) for given in one["terms"]] for one in variables])
+
+
+def learnt(state: str, variables: list[dict]) -> np.ndarray:
+    frame = records(state, variables, others=True)
+    vital = (frame["MIL"] == 1).fill_null(value=False).to_numpy()
+    search = enumeration.init(fuzzified(frame, variables), vital, enumeration.Request(alpha=ALPHA))
+    while not enumeration.done(search):
+        search = enumeration.step(search)
+    return enumeration.result(search).rules
+
+
+def searched(problem: Problem, request: Request, seed: int) -> tuple[State, float, float]:
+    start, longest = time.process_time(), 0.0
+    state = memetic.init(problem, request, np.random.default_rng(seed))
+    while not memetic.done(state):
+        before = time.process_time()
+        state = memetic.step(state)
+        longest = max(longest, time.process_time() - before)
+    return state, time.process_time() - start, longest
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--generations", type=int, default=1000)
+    parser.add_argument("--state", default="37")
+    parser.add_argument("--rules", type=Path)
+    asked = parser.parse_args()
+    variables = json.loads((DATA / "military-variables.json").read_text())
+    if asked.rules and asked.rules.exists():
+        rules = np.load(asked.rules)
+    else:
+        rules = learnt(asked.state, variables)
+        if asked.rules:
+            np.save(asked.rules, rules)
+    frame = records(asked.state, variables, others=False)
+    membership = memberships(fuzzified(frame, variables), rules, ALPHA)
+    places, codes = np.unique(frame["PUMA"].to_numpy(), return_inverse=True)
+    crisp = signals(codes, len(places), None, membership, ALPHA).crisp
+    outliers = thompson_tau(crisp, alpha=0.01, robust=True)
+    masked = outliers.order[:2]
+    print(
+        f"{len(rules)} rules, {len(frame)} records, {len(places)} regions; masked: {[int(crisp[e]) for e in masked]}\n"
+    )
+    names = [one["column"] for one in variables]
+    print(
+        "| metric | runs | Q_need | swaps | distortion | assignment | ratio | worst ratio | CPU s a run | step | valid |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for title, numbers in (("categorical", set()), ("ordinal and categorical", ORDINAL)):
+        ordinal, categorical = [n for n in names if n in numbers], [n for n in names if n not in numbers]
+        metric = Metric((1.0,) * len(ordinal), (1.0,) * len(categorical))
+        values = encode(
+            metric,
+            frame.select(ordinal).cast(pl.Float64).to_numpy() if ordinal else np.empty((len(frame), 0)),
+            frame.select(categorical).cast(pl.Int64).to_numpy(),
+        )
+        restrictions = [Restriction(int(e), bound=2, zero=12) for e in masked]
+        problem = build(codes, len(places), members(membership, ALPHA), values, metric, restrictions)
+        report(title, problem, masked, asked.runs, asked.generations)
+
+
+def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, generations: int) -> None:
+    def hidden(signal: np.ndarray) -> bool:
+        return not set(masked) & set(thompson_tau(signal, alpha=0.01, robust=True).indexes)
+
+    searched(problem, Request(generations=1), 0)
+    cheapest(problem, moves_needed(problem))
+    start = time.process_time()
+    assigned = cheapest(problem, moves_needed(problem))
+    assigning = time.process_time() - start
+    for roaming in (Request.roaming, 0.0):
+        state, seconds, longest = searched(problem, Request(generations=generations, runs=runs, roaming=roaming), 1)
+        found = memetic.result(problem, state, hidden)
+        bounds = [cheapest(problem, moves_made(problem, one.swaps)).distortion for one in found.runs]
+        ratios = [one.swaps.distortion / bound for one, bound in zip(found.runs, bounds, strict=True)]
+        own = ratios[found.runs.index(found.best)]
+        valid = sum(one.valid_share for one in found.runs) / runs
+        best = found.best.swaps
+        print(
+            f"| {title}, roaming {roaming} | {runs} | {problem.needed} | {len(best.source)} | {best.distortion:.3f} "
+            f"| {best.distortion / own:.3f} | {own:.3f} | {max(ratios):.3f} | {seconds / runs:.1f} | {longest:.2f} "
+            f"| {valid:.4f} |",
+            flush=True,
+        )
+    print(
+        f"| {title}, assignment | | {problem.needed} | {len(assigned.source)} | {assigned.distortion:.3f} "
+        f"| {assigned.distortion:.3f} | 1 | 1 | {assigning:.3f} | | |",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
