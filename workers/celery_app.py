@@ -56,7 +56,8 @@ def _log(**_: Any) -> None:
 def _note_concurrency(instance: Any, **_: Any) -> None:
     global _concurrency  # noqa: PLW0603 - inherited by children; Celery hands it to nobody else
     _concurrency = int(instance.concurrency)
-    _presences.append(Presence(settings, queues=",".join(sorted(app.amqp.queues.consume_from))))
+    queues = ",".join(sorted(app.amqp.queues.consume_from))
+    _presences.append(Presence(settings, queues=queues, concurrency=_concurrency))
 
 
 @signals.worker_ready.connect

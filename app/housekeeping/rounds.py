@@ -9,8 +9,8 @@ import structlog
 
 from app.datasets.delete import remove_abandoned
 from app.datasets.delete import remove_leftovers as datasets_left
-from app.db.repositories import expiry, reaping, workers
-from app.db.repositories.reaping import Waiting
+from app.db.repositories import expiry, parts, reaping, workers
+from app.db.repositories.claims import Waiting
 from app.db.session import Database
 from app.queue import JobQueue
 from app.releases.delete import remove_leftovers as releases_left
@@ -53,6 +53,8 @@ class Rounds:
         silent_for = timedelta(seconds=self._settings.heartbeat_timeout_seconds)
         with self._database.unit_of_work() as unit:
             lost = reaping.reap(unit.connection, silent_for=silent_for, max_attempts=self._settings.max_attempts)
+        with self._database.unit_of_work() as unit:
+            parts.end_orphans(unit.connection)
         self._send(lost, why="lost")
 
     def _requeue(self) -> None:
@@ -85,6 +87,7 @@ class Rounds:
         with self._database.unit_of_work() as unit:
             expiry.forget_keys(unit.connection, older_than=timedelta(hours=settings.idempotency_hours))
             expiry.remove_expired_jobs(unit.connection)
+            parts.remove_old(unit.connection)
             workers.forget_silent(unit.connection, older_than_seconds=_WORKER_SECONDS)
 
     def _expire_uploads(self) -> None:

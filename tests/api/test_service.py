@@ -46,7 +46,10 @@ def add_job(api: Api) -> Callable[..., None]:
 def see(database: Database, *queues: str) -> None:
     with database.unit_of_work() as unit:
         for queue in queues:
-            workers.seen(unit.connection, worker_id=f"w-{queue}", queue=queue, host="h", pid=7, rss_bytes=123_000_000)
+            sighting = workers.Sighting(
+                id=f"w-{queue}", queue=queue, host="h", pid=7, rss_bytes=123_000_000, concurrency=1
+            )
+            workers.seen(unit.connection, sighting=sighting)
 
 
 def numbers(url: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

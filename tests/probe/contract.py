@@ -14,6 +14,8 @@ class ProbeSpec(DatasetJobSpec):
     kernel_seconds: int = 0
     finish_seconds: float = 0.0
     fail: Literal["", "infeasible", "value", "memory", "nan", "record", "cancel", "allocate"] = ""
+    parts: int = 0
+    fail_part: int | None = None
     release: bool = False
     result_bytes: int = 0
     journal: str = ""

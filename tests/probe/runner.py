@@ -5,8 +5,10 @@ import ctypes
 import hashlib
 import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +29,26 @@ _libc = ctypes.CDLL(None)
 class ProbeState:
     spec: ProbeSpec
     drawn: NDArray[np.float64]
+    name: str = ""
 
 
 class ProbeRunner:
     def init(self, job: JobContext, *, rng: np.random.Generator) -> ProbeState:
-        return ProbeState(ProbeSpec.model_validate({**job.spec, "seed": None}), np.empty(0))
+        spec = ProbeSpec.model_validate({**job.spec, "seed": None})
+        if job.part is None:
+            return ProbeState(spec, np.empty(0))
+        if spec.fail_part == job.part.index:
+            raise InfeasibleError("a part cannot be done")
+        return ProbeState(spec, np.empty(0), f"part {job.part.index} of {job.part.of}: ")
+
+    def parts(self, state: ProbeState, job: JobContext, *, hands: int) -> int:
+        return state.spec.parts
+
+    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> ProbeState:
+        spec = ProbeSpec.model_validate({**job.spec, "seed": None})
+        _note(spec, "join")
+        drawn = [number for each in found for number in each["drawn"]]
+        return ProbeState(spec.model_copy(update={"steps": len(drawn)}), np.array(drawn))
 
     def step(self, state: ProbeState, *, rng: np.random.Generator) -> ProbeState:
         spec = state.spec
@@ -41,7 +58,7 @@ class ProbeRunner:
             _libc.sleep(spec.kernel_seconds)  # without the GIL, and not back before it is done
         _fail(spec.fail)
         state = replace(state, drawn=np.append(state.drawn, rng.random()))
-        _note(spec, f"step {len(state.drawn)}")
+        _note(spec, f"{state.name}step {len(state.drawn)}")
         return state
 
     def done(self, state: ProbeState) -> bool:
@@ -65,7 +82,7 @@ class ProbeRunner:
         return Outcome(
             summary={"steps": len(state.drawn)},
             result={"drawn": drawn, "padding": "x" * spec.result_bytes},
-            release=_draft(job) if spec.release else None,
+            release=_draft(job) if spec.release and job.part is None else None,
             record=_refuse if spec.fail == "record" else None,
         )
 
@@ -73,7 +90,7 @@ class ProbeRunner:
         return {"drawn": state.drawn}
 
     def unpack(self, job: JobContext, arrays: Arrays) -> ProbeState:
-        return ProbeState(ProbeSpec.model_validate({**job.spec, "seed": None}), arrays["drawn"])
+        return replace(self.init(job, rng=np.random.default_rng()), drawn=arrays["drawn"])
 
 
 class EmptyRunner:

@@ -37,6 +37,14 @@ class ShutdownRequestedError(Exception):
     """This worker is stopping and the job goes back to the queue; raised by `JobContext.tick`, let it pass."""
 
 
+class SplitRequestedError(Exception):
+    """The job's work goes to parts of its own; the loop alone raises it."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__(parts)
+        self.parts = parts
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetRef:
     """A dataset that a job works on, as its profile says; the columns lie in the Parquet copy."""
@@ -74,6 +82,14 @@ class JobRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a whole a job is: number `index` of `of`, counted from 0."""
+
+    index: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobContext:
     """What a runner may use while it works on one job; inputs by the fields of the specification that name them."""
 
@@ -92,6 +108,8 @@ class JobContext:
     settings: Settings
     database: Database
     threads: int
+    #: None for a whole job, and for one that joins its parts.
+    part: Part | None
     on_tick: Callable[[Progress], None] = field(repr=False)
 
     @property
@@ -119,7 +137,11 @@ class JobContext:
             found = job_results.get_result(connection, job_id=self.jobs[field].id)
         if found is None:
             raise InvalidError("an earlier job has no result", errors=[FieldError(pointer(field), "it has no result")])
-        body = self.fetch(found.key).read_bytes() if found.body is None and found.key is not None else found.body
+        return self.stored(found)
+
+    def stored(self, result: job_results.StoredResult) -> dict[str, Any]:
+        """A whole result, wherever it lies."""
+        body = self.fetch(result.key).read_bytes() if result.key is not None else result.body
         loaded: dict[str, Any] = json.loads(body or b"{}")
         return loaded
 
@@ -210,6 +232,24 @@ class Runner(Protocol[S]):
 
     def finish(self, state: S, job: JobContext, *, rng: np.random.Generator) -> Outcome:
         """Write the release's files to the scratch folder and say what was found."""
+        ...
+
+
+@runtime_checkable
+class Splitting(Protocol[S]):
+    """A runner whose work falls into independent parts, worth processes of their own when there is much of it.
+
+    Each part is a job with the same specification and inputs, and `JobContext.part` to say which; what it finds is the
+    `result` of its outcome. A part draws from the streams that it would have drawn from unsplit: a given seed gives the
+    same result however the work is split.
+    """
+
+    def parts(self, state: S, job: JobContext, *, hands: int) -> int:
+        """Into how many parts to split, at most one per hand is sensible; 1 to go on unsplit."""
+        ...
+
+    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> S:
+        """The state of the whole from what its parts found, in their order."""
         ...
 
 

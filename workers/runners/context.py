@@ -9,7 +9,7 @@ from app.contracts.releases import ReleaseColumn
 from app.db.repositories.claims import Claim
 from app.db.repositories.job_inputs import DatasetFacts, JobFacts, ReleaseFacts
 from app.errors import NotFoundError
-from workers.runners.base import DatasetRef, JobContext, JobRef, ReleaseRef
+from workers.runners.base import DatasetRef, JobContext, JobRef, Part, ReleaseRef
 from workers.runners.resources import WorkerResources
 
 
@@ -33,6 +33,7 @@ def job_context(
         settings=resources.settings,
         database=resources.database,
         threads=resources.threads,
+        part=None if claimed.part is None else Part(claimed.part, claimed.parts or 1),
         on_tick=on_tick,
     )
 

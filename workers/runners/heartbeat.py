@@ -15,7 +15,7 @@ from typing import Self
 import structlog
 
 from app.contracts.jobs import Progress
-from app.db.repositories import claims
+from app.db.repositories import claims, parts
 from app.db.session import Database
 from app.errors import FencedError, TimeLimitError, UnavailableError
 from app.settings import Settings
@@ -46,12 +46,13 @@ class Heartbeat:
         *,
         job_id: str,
         attempt: int,
+        whole_id: str | None,
         database: Database,
         settings: Settings,
         stopping: Callable[[], bool],
         overrun: Callable[[Verdict], None],
     ) -> None:
-        self._job_id, self._attempt = job_id, attempt
+        self._job_id, self._attempt, self._whole_id = job_id, attempt, whole_id
         self._database, self._settings = database, settings
         self._stopping, self._overrun = stopping, overrun
         self._deadline = time.monotonic() + settings.job_time_limit_seconds
@@ -147,6 +148,8 @@ class Heartbeat:
             found = claims.beat(
                 unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if tell else None
             )
+            if tell and self._whole_id is not None and not found.fenced:
+                parts.report(unit.connection, whole_id=self._whole_id)
         self._beat_at = self._asked_at = now
         if tell:
             self._told, self._told_at = news, now

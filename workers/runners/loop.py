@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
 from app.contracts.jobs import JobState, Progress
-from app.db.repositories import claims, reaping
-from app.db.repositories.claims import Claim, Ending
-from app.db.repositories.reaping import Waiting
+from app.db.repositories import claims, parts, reaping
+from app.db.repositories.claims import Claim, Ending, Waiting
 from app.db.session import UnitOfWork
 from app.errors import (
     FencedError,
@@ -39,6 +39,7 @@ from workers.runners.base import (
     Outcome,
     Runner,
     ShutdownRequestedError,
+    SplitRequestedError,
 )
 from workers.runners.checkpoints import Checkpoints
 from workers.runners.context import job_context
@@ -48,6 +49,7 @@ from workers.runners.randomness import new_generator
 from workers.runners.registry import runner_for
 from workers.runners.resources import WorkerResources
 from workers.runners.scratch import scratch_folder
+from workers.runners.splitting import join, split
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
@@ -93,6 +95,7 @@ class Attempt:
         self._heart = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
+            whole_id=claimed.whole_id,
             database=resources.heart_database,
             settings=self._settings,
             stopping=resources.stopping,
@@ -111,6 +114,8 @@ class Attempt:
             self._heart.check()
         except ShutdownRequestedError:
             return self._give_back
+        except SplitRequestedError as asked:
+            return partial(self._split, count=asked.parts)
         except CancelRequestedError:
             return self._cancel
         except FencedError:
@@ -164,7 +169,11 @@ class Attempt:
                 log.info("job.resumed", steps=taken.steps)
                 return runner.unpack(job, taken.arrays), taken.rng, taken.steps
         rng = new_generator(self._claimed.seed)
-        return runner.init(job, rng=rng), rng, 0
+        state = join(runner, job, self._claimed)
+        if state is None:
+            state = runner.init(job, rng=rng)
+            split(runner, state, job, self._claimed)
+        return state, rng, 0
 
     def _tick(self, progress: Progress) -> None:
         self._heart.report(progress)
@@ -203,11 +212,26 @@ class Attempt:
 
     def _succeed(self, unit: UnitOfWork, stored: Stored) -> None:
         succeed(unit.connection, claimed=self._claimed, stored=stored)
+        self._settle(unit, Ending(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 
     def _finish(self, unit: UnitOfWork, ending: Ending) -> None:
         claims.finish(unit.connection, claimed=self._claimed, ending=ending)
+        self._settle(unit, ending)
         self._over = True
+
+    def _settle(self, unit: UnitOfWork, ending: Ending) -> None:
+        """A part tells its whole that it has ended; the last one sends it off."""
+        if self._claimed.whole_id is None:
+            return
+        waiting = parts.settle(unit.connection, whole_id=self._claimed.whole_id, ending=ending)
+        if waiting is not None:
+            unit.after_commit(partial(self._send, waiting))
+
+    def _split(self, unit: UnitOfWork, *, count: int) -> None:
+        """Put parts in the place of this attempt; whoever finishes the last of them queues the job again."""
+        for waiting in parts.split(unit.connection, claimed=self._claimed, parts=count):
+            unit.after_commit(partial(self._send, waiting))
 
     def _failure(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
         outcome = "time limit" if isinstance(error, TimeLimitError) else "failed"

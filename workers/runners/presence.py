@@ -24,8 +24,8 @@ log = structlog.get_logger(__name__)
 class Presence:
     """A daemon thread of the main process, which also removes scratch folders that killed children left."""
 
-    def __init__(self, settings: Settings, *, queues: str) -> None:
-        self._settings, self._queues = settings, queues
+    def __init__(self, settings: Settings, *, queues: str, concurrency: int) -> None:
+        self._settings, self._queues, self._concurrency = settings, queues, concurrency
         self._id = f"{socket.gethostname()}:{os.getpid()}:{queues}"
         self._process = psutil.Process()
         self._database = Database(settings.database_url, pool_size=1)
@@ -69,14 +69,15 @@ class Presence:
 
     def _see(self) -> None:
         with self._database.unit_of_work() as unit:
-            workers.seen(
-                unit.connection,
-                worker_id=self._id,
+            sighting = workers.Sighting(
+                id=self._id,
                 queue=self._queues,
                 host=socket.gethostname(),
                 pid=os.getpid(),
                 rss_bytes=self._rss(),
+                concurrency=self._concurrency,
             )
+            workers.seen(unit.connection, sighting=sighting)
         if time.monotonic() - self._swept_at > _SWEEP_SECONDS:
             self._swept_at = time.monotonic()
             sweep(self._settings.staging_dir)

@@ -12,6 +12,7 @@ worker = Table(
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("rss_bytes", BigInteger, nullable=False),
+    Column("concurrency", Integer, nullable=False, server_default="1", comment="jobs it runs at a time"),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
 )

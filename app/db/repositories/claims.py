@@ -26,7 +26,7 @@ from app.errors import FencedError
 
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.queue, job.c.spec, job.c.seed, job.c.labels,
-    job.c.requested_by, job.c.draw, job.c.attempt, job.c.created_at,
+    job.c.requested_by, job.c.draw, job.c.whole_id, job.c.part, job.c.parts, job.c.attempt, job.c.created_at,
 )  # fmt: skip
 
 
@@ -44,9 +44,20 @@ class Claim:
     labels: dict[str, str]
     requested_by: str | None
     draw: int
+    whole_id: str | None
+    part: int | None
+    parts: int | None
     attempt: int
     created_at: datetime
     inputs: Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A queued job whose id is to be sent."""
+
+    id: str
+    queue: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +79,12 @@ class Ending:
     error: Mapping[str, Any] | None = None
 
 
+_whole = job.alias("whole")
+_whole_goes_on = select(_whole.c.id).where(_whole.c.id == job.c.whole_id, _whole.c.finished_at.is_(None)).exists()
 _CLAIM = (
     update(job)
     .where(job.c.id == bindparam("job_id"), job.c.state == JobState.QUEUED, job.c.cancel_requested_at.is_(None))
+    .where(job.c.whole_id.is_(None) | _whole_goes_on)
     .values(
         state=JobState.RUNNING,
         attempt=job.c.attempt + 1,
@@ -96,14 +110,20 @@ def claim(connection: Connection, *, job_id: str, worker: str) -> Claim | None:
     return Claim(**row, inputs=of_job(connection, job_id=job_id))
 
 
+#: A part stops when its whole has ended, whatever the reason.
+_TO_STOP = select(func.coalesce(job.c.cancel_requested_at, _whole.c.finished_at).label("at")).select_from(
+    job.outerjoin(_whole, _whole.c.id == job.c.whole_id)
+)
+
+
 def _mine(job_id: str, attempt: int) -> ColumnElement[bool]:
     return (job.c.id == job_id) & (job.c.state == JobState.RUNNING) & (job.c.attempt == attempt)
 
 
 def look(connection: Connection, *, job_id: str, attempt: int) -> Beat:
     """See, without writing, whether this attempt still runs the job and whether it is to stop."""
-    row = connection.execute(select(job.c.cancel_requested_at).where(_mine(job_id, attempt))).first()
-    return Beat(fenced=True) if row is None else Beat(cancel_requested=row.cancel_requested_at is not None)
+    row = connection.execute(_TO_STOP.where(_mine(job_id, attempt))).first()
+    return Beat(fenced=True) if row is None else Beat(cancel_requested=row.at is not None)
 
 
 def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progress | None) -> Beat:
@@ -111,7 +131,7 @@ def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progres
 
     The share lock makes a reaper wait: progress is never written over that of another attempt.
     """
-    statement = select(job.c.cancel_requested_at).where(_mine(job_id, attempt)).with_for_update(read=True)
+    statement = _TO_STOP.where(_mine(job_id, attempt)).with_for_update(read=True, of=job)
     row = connection.execute(statement).first()
     if row is None:
         return Beat(fenced=True)
@@ -120,7 +140,7 @@ def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progres
         values |= {"fraction": progress.fraction, "stage": progress.stage, "version": change.next_value()}
         notify(connection, job_id=job_id)
     connection.execute(update(job_progress).where(job_progress.c.job_id == job_id).values(**values))
-    return Beat(cancel_requested=row.cancel_requested_at is not None)
+    return Beat(cancel_requested=row.at is not None)
 
 
 def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetime:

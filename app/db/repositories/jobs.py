@@ -60,8 +60,9 @@ def lock_submissions(connection: Connection, *, owner: str) -> None:
 
 
 def count_unfinished(connection: Connection, *, owner: str, at_most: int) -> int:
-    """How many of the owner's jobs are queued or running; counting stops at `at_most`."""
-    unfinished = select(job.c.id).where(job.c.owner == owner, job.c.finished_at.is_(None)).limit(at_most).subquery()
+    """How many of the owner's jobs (parts of jobs aside) are queued or running; counting stops at `at_most`."""
+    wholes = (job.c.owner == owner, job.c.finished_at.is_(None), job.c.whole_id.is_(None))
+    unfinished = select(job.c.id).where(*wholes).limit(at_most).subquery()
     return connection.execute(select(func.count()).select_from(unfinished)).scalar_one()
 
 
@@ -133,7 +134,9 @@ def list_jobs(
 
 
 def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
-    """Cancel a queued job at once, ask the worker of a running one to stop, leave a finished one.
+    """Cancel a job that nobody works on at once, ask the worker of another to stop, leave a finished one.
+
+    Nobody works on a queued job, nor on one whose parts are at work; those notice that their whole has ended.
 
     Returns
     -------
@@ -141,11 +144,11 @@ def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
         Whether anything was asked for: False for a finished job and for one that is not there.
     """
     mine = (job.c.id == job_id) & (job.c.owner == owner)
-    row = connection.execute(select(job.c.state, job.c.attempt).where(mine).with_for_update()).first()
+    row = connection.execute(select(job.c.state, job.c.attempt, job.c.parts_left).where(mine).with_for_update()).first()
     if row is None or row.state not in {JobState.QUEUED, JobState.RUNNING}:
         return False
     asked = {"cancel_requested_at": func.coalesce(job.c.cancel_requested_at, func.now())}
-    if row.state == JobState.QUEUED:
+    if row.state == JobState.QUEUED or row.parts_left:
         ended = {"state": JobState.CANCELLED, "finished_at": func.clock_timestamp()}
         row_ended = update(job).where(mine).values(**asked, **ended).returning(job.c.kind)
         if connection.execute(row_ended).scalar_one() == INGEST:

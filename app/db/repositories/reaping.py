@@ -4,7 +4,6 @@ Time is the database's: clocks of workers and of housekeeping never meet.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 from app.contracts.jobs import JobState
 from app.db.models.job import job
 from app.db.models.job_progress import change, job_progress
-from app.db.repositories.claims import Ending, end_attempt, record_end
+from app.db.repositories import parts
+from app.db.repositories.claims import Ending, Waiting, end_attempt, record_end
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
@@ -21,14 +21,6 @@ from app.errors import AttemptsExhaustedError
 
 #: Rows of one round, so that a round is a short transaction.
 BATCH = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A queued job whose id is to be sent."""
-
-    id: str
-    queue: str
 
 
 def count_queued(connection: Connection) -> dict[str, int]:
@@ -84,9 +76,10 @@ def lose(connection: Connection, *, job_id: str, attempt: int, max_attempts: int
 
 
 def _running() -> Any:
+    """Jobs that somebody should be at work on: all that run, but for wholes whose parts are at work."""
     columns = (job.c.id, job.c.queue, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
-    joined = select(*columns).join(job_progress, job_progress.c.job_id == job.c.id)
-    return joined.where(job.c.state == JobState.RUNNING)
+    joined = select(*columns, job.c.whole_id).join(job_progress, job_progress.c.job_id == job.c.id)
+    return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)
 
 
 def _lose(connection: Connection, row: Row[Any], *, max_attempts: int) -> Waiting | None:
@@ -125,5 +118,7 @@ def _end(connection: Connection, row: Row[Any], ending: Ending, *, problem: Mapp
         )
     )
     record_end(connection, job_id=row.id, attempt=row.attempt, ending=ending)
+    if row.whole_id is not None:
+        parts.settle(connection, whole_id=row.whole_id, ending=ending)
     if row.kind == INGEST:
         fail_ingest(connection, job_id=row.id, problem=problem)

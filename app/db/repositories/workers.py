@@ -1,6 +1,6 @@
 """Worker processes: seen every few seconds, forgotten at a clean stop or by age."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, func, select
@@ -18,17 +18,30 @@ class WorkerSeen:
     host: str
     pid: int
     rss_bytes: int
+    concurrency: int
     started_at: datetime
     seen_at: datetime
 
 
-def seen(connection: Connection, *, worker_id: str, queue: str, host: str, pid: int, rss_bytes: int) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What a worker process says of itself."""
+
+    id: str
+    queue: str
+    host: str
+    pid: int
+    rss_bytes: int
+    concurrency: int
+
+
+def seen(connection: Connection, *, sighting: Sighting) -> None:
     """Note that a worker process is alive."""
-    statement = insert(worker).values(id=worker_id, queue=queue, host=host, pid=pid, rss_bytes=rss_bytes)
+    statement = insert(worker).values(**asdict(sighting))
     connection.execute(
         statement.on_conflict_do_update(
             index_elements=[worker.c.id],
-            set_={"queue": queue, "rss_bytes": rss_bytes, "seen_at": func.clock_timestamp()},
+            set_={"queue": sighting.queue, "rss_bytes": sighting.rss_bytes, "seen_at": func.clock_timestamp()},
         )
     )
 
@@ -38,6 +51,12 @@ def recent(connection: Connection, *, within_seconds: float) -> list[WorkerSeen]
     since = func.clock_timestamp() - timedelta(seconds=within_seconds)
     rows = connection.execute(select(worker).where(worker.c.seen_at >= since).order_by(worker.c.queue, worker.c.id))
     return [WorkerSeen(**row) for row in rows.mappings()]
+
+
+def hands(connection: Connection, *, queue: str, within_seconds: float) -> int:
+    """How many jobs of a queue can run at a time on the worker processes seen lately."""
+    found = recent(connection, within_seconds=within_seconds)
+    return sum(each.concurrency for each in found if queue in each.queue.split(","))
 
 
 def forget(connection: Connection, *, worker_id: str) -> None:
