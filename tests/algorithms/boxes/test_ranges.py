@@ -12,7 +12,6 @@ from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import ranges
 from workers.algorithms.boxes.ranges.column import box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.regression import _enclose
 from workers.algorithms.core.statistics import Kind, Statistic
 
 
@@ -99,40 +98,6 @@ def test_pairs_hold_every_vertex_and_nothing_inside_is_invented(kind: Kind, seed
         if kind == "covariance" and r.inner is not None:
             assert r.inner.lower >= reached.min() - 1e-12
             assert r.inner.upper <= reached.max() + 1e-12
-
-
-def test_regressions_on_two_predictors_hold_every_vertex() -> None:
-    proven = 0
-    for seed in range(6):
-        boxes = random_boxes(seed, 5, 3, largest=1, spread=0.02)
-        data = vertices(boxes, (0, 1, 2))[::7]
-        u = data - data.mean(axis=1, keepdims=True)
-        second = np.einsum("apq,apr->aqr", u, u)
-        beta = np.linalg.solve(second[:, 1:, 1:], second[:, 1:, :1])[:, :, 0]
-        intercept = data[:, :, 0].mean(axis=1) - (beta * data[:, :, 1:].mean(axis=1)).sum(axis=1)
-        for r, reached in zip(found("regression", (0, 1, 2), boxes), [intercept, *beta.T], strict=True):
-            if r.outer is not None:
-                proven += 1
-                assert r.outer.lower <= reached.min()
-                assert reached.max() <= r.outer.upper
-    assert proven >= 3
-
-
-@settings(deadline=None, max_examples=80)
-@given(st.integers(0, 2**32), st.integers(2, 3), st.sampled_from([1e-6, 0.1, 0.3]))
-def test_enclosures_hold_the_solutions_of_all_extreme_systems(seed: int, q: int, radius: float) -> None:
-    rng = np.random.default_rng(seed)
-    middle = np.hstack([np.eye(q) + 0.1 * rng.normal(size=(q, q)), rng.normal(size=(q, 1))])
-    size = radius * rng.uniform(size=middle.shape)
-    enclosed = _enclose(middle, size)
-    if enclosed is None:
-        assert radius > 1e-6
-        return
-    for signs in itertools.product([-1.0, 1.0], repeat=middle.size):
-        system = middle + np.reshape(signs, middle.shape) * size
-        solution = np.linalg.solve(system[:, :-1], system[:, -1])
-        assert (enclosed[0] <= solution + 1e-12).all()
-        assert (solution - 1e-12 <= enclosed[1]).all()
 
 
 def test_a_regression_that_the_boxes_leave_open_has_no_certain_range() -> None:

@@ -2,23 +2,32 @@
 
 Notation
 --------
-A : (q, q), covariances of the predictors, each in an interval.  r : (q,), covariances of predictors and target.
-beta : A beta = r (XK slide 3).  beta_0 = E_0 - sum beta_q E_q.
+x_k : (q) predictors, y : target.  V, rho : variances and correlations of predictors.
+s_ki : slope of x_k on x_i alone, Cov(x_i, x_k) / V_i; s_yi that of the target. Each has a narrow certain range of its
+    own (ranges.pairs).
+beta : the coefficients.  beta_0 = E_y - sum beta_k E_k.
 
-With R about the inverse of A's middle and beta~ about the solution there, |beta - beta~| <= M |beta - beta~| + d for
-M = |I - R A| and d = |R (r - A beta~)|, both taken at their largest. A positive v with M v + d <= v, checked with all
-roundings, proves |beta - beta~| <= v (M is then a contraction). Where none is found there is no certain range.
+The normal equations (XK slide 3), each divided by the variance of its predictor, are
+    beta_i + sum_{k != i} s_ki beta_k = s_yi,                                                                  (1)
+and hold for all data consistent with the boxes when every slope runs through its range. Of two predictors
+    beta_1 = (s_y1 - s_21 s_y2) / (1 - rho^2),  |beta_1| <= sqrt(V_y / (V_1 (1 - rho^2)))                       (2)
+and the other way round. Of more, with R about the inverse of (1)'s middle and beta~ about the solution there,
+|beta - beta~| <= M |beta - beta~| + d for M = |I - R S| and d = |R (s - S beta~)|, both taken at their largest. A
+positive v with M v + d <= v, checked with all roundings, proves |beta - beta~| <= v (M is then a contraction); (1)
+itself narrows that. Where none is found there is no certain range.
 """
 
 import numpy as np
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
-from workers.algorithms.boxes.ranges.pairs import EFFORT, certain, covariance_range, slope_range
+from workers.algorithms.boxes.ranges.pairs import EFFORT, certain, correlation_range, slope_range
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval
 from workers.algorithms.core.types import FloatArray
 
 _INFLATION = 1e-8
+_NARROWING = 20
+_ONE = Interval(1.0, 1.0)
 
 
 def regression_ranges(
@@ -43,12 +52,13 @@ def regression_ranges(
     XK slide 3; science.md section 1, "from certain parts". O(B effort + q^3).
     """
     target, *predictors = columns
+    slopes: list[Interval] | None
     if len(predictors) == 1:
         slope = slope_range(target, predictors[0], effort)
         slopes = [slope.outer] if slope.outer else None
         inner = (inner[0], _hull(inner[1], slope.inner))
     else:
-        slopes = _several(target, predictors, max(effort * 2 // (len(predictors) * (len(predictors) + 1)), 1))
+        slopes = _several(target, predictors, effort)
     if slopes is None:
         return tuple(combine(None, reached) for reached in inner)
     intercept = certain(target.mean.outer)
@@ -64,23 +74,65 @@ def _hull(first: Interval | None, second: Interval | None) -> Interval | None:
 
 
 def _several(target: BoxColumn, predictors: list[BoxColumn], effort: int) -> list[Interval] | None:
+    """Ranges of the coefficients, or None."""
     q = len(predictors)
-    low, high = np.empty((q, q + 1)), np.empty((q, q + 1))
-    for i, a in enumerate(predictors):
-        for j, b in enumerate([*predictors, target]):
-            if j < i:
-                low[i, j], high[i, j] = low[j, i], high[j, i]
-                continue
-            found = certain(a.variance.outer if i == j else covariance_range(a, b, effort).outer)
-            scaled = found.scaled(-a.exponent - b.exponent)
-            low[i, j], high[i, j] = scaled.lower, scaled.upper
-    enclosed = _enclose(0.5 * (low + high), np.nextafter(np.nextafter(0.5 * (high - low), np.inf), np.inf))
-    if enclosed is None:
+    share = max(effort // (q * q + 1), 2)
+    equations = []
+    for x in predictors:
+        row = [_ONE if z is x else slope_range(z, x, share).outer for z in (*predictors, target)]
+        if any(each is None for each in row):
+            return None
+        units = [x.exponent - z.exponent for z in (*predictors, target)]  # of scaled columns: of one size
+        equations.append([each.scaled(unit) for each, unit in zip(row, units, strict=True) if each])
+    start = _two(equations, target, predictors, share) if q == 2 else _enclosed(equations)
+    if start is None:
         return None
-    return [
-        Interval(float(lo), float(hi)).scaled(target.exponent - p.exponent)
-        for lo, hi, p in zip(*enclosed, predictors, strict=True)
-    ]
+    found = _narrowed(equations, start)
+    return [b.scaled(target.exponent - p.exponent) for b, p in zip(found, predictors, strict=True)]
+
+
+def _two(
+    equations: list[list[Interval]], target: BoxColumn, predictors: list[BoxColumn], effort: int
+) -> list[Interval] | None:
+    """Coefficients on two predictors; None where these may be collinear."""
+    rho = certain(correlation_range(predictors[0], predictors[1], effort).outer)
+    largest = rho.magnitude
+    least = max(rho.lower, -rho.upper, 0.0)
+    rest = _ONE - Interval(least, least) * Interval(least, least)
+    rest = Interval((_ONE - Interval(largest, largest) * Interval(largest, largest)).lower, rest.upper)
+    if not rest.lower > 0.0:
+        return None
+    variance = certain(target.variance.outer).scaled(-2 * target.exponent)
+    found = []
+    for i, x in enumerate(predictors):
+        own, cross, other = equations[i][2], equations[i][1 - i], equations[1 - i][2]
+        slope = (own - cross * other) / rest  # (2)
+        size = (variance / (certain(x.variance.outer).scaled(-2 * x.exponent) * rest)).square_root().upper
+        found.append(slope.intersect(Interval(-size, size)))
+    return found
+
+
+def _narrowed(equations: list[list[Interval]], found: list[Interval]) -> list[Interval]:
+    """What (1), solved for one coefficient after the other, leaves of certain ranges."""
+    found = list(found)
+    for _ in range(_NARROWING):
+        for i, row in enumerate(equations):
+            rest = row[-1]
+            for k, each in enumerate(found):
+                if k != i:
+                    rest = rest - row[k] * each
+            found[i] = found[i].intersect(rest)
+    return found
+
+
+def _enclosed(equations: list[list[Interval]]) -> list[Interval] | None:
+    """Certain ranges of all solutions, or None."""
+    low = np.array([[each.lower for each in row] for row in equations])
+    high = np.array([[each.upper for each in row] for row in equations])
+    found = _enclose(0.5 * (low + high), np.nextafter(np.nextafter(0.5 * (high - low), np.inf), np.inf))
+    if found is None:
+        return None
+    return [Interval(float(low), float(high)) for low, high in zip(*found, strict=True)]
 
 
 def _enclose(middle: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray] | None:
