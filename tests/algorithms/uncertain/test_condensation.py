@@ -1,0 +1,114 @@
+"""Condensation: groups against the definition, pseudo-records against their groups' moments."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.algorithms.core.errors import InfeasibleKError
+from workers.algorithms.uncertain import condensation
+
+
+def groups_of(x: np.ndarray, k: int, seed: int) -> condensation.State:
+    rng = np.random.default_rng(seed)
+    state = condensation.init(x, k, rng)
+    while not len(state.starts):
+        state = condensation.step(state, rng)
+    return state
+
+
+def condensed(x: np.ndarray, k: int, seed: int) -> condensation.Condensed:
+    rng = np.random.default_rng(seed)
+    state = condensation.init(x, k, rng)
+    while not condensation.done(state):
+        state = condensation.step(state, rng)
+    return condensation.result(state, rng)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), rows=st.integers(1, 300), columns=st.integers(1, 4), k=st.integers(1, 12))
+def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, rows: int, columns: int, k: int) -> None:
+    k = min(k, rows)
+    x = np.random.default_rng(seed).normal(size=(rows, columns)) * [1.0, 50.0, 1e-3, 1.0][:columns]
+    state = groups_of(x, k, seed)
+    y = x / np.where(x.std(axis=0) > 0.0, x.std(axis=0), 1.0)
+    free = np.ones(rows, dtype=bool)
+    expected = []
+    for one in np.random.default_rng(seed).permutation(rows):
+        if free.sum() < k:
+            break
+        if free[one]:
+            away = np.where(free, ((y - y[one]) ** 2).sum(axis=1), np.inf)
+            away[one] = -1.0
+            chosen = np.argsort(away)[:k]
+            free[chosen] = False
+            expected.append(set(chosen.tolist()))
+    means = np.array([y[sorted(chosen)].mean(axis=0) for chosen in expected])
+    for one in np.flatnonzero(free):
+        expected[int(np.argmin(((means - y[one]) ** 2).sum(axis=1)))].add(int(one))
+    found = [set(part.tolist()) for part in np.split(state.members, state.starts[1:-1])]
+    assert found == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    values=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=80),
+    k=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
+def test_every_record_is_stood_for_once_by_a_group_of_at_least_k(
+    values: list[tuple[int, int]], k: int, seed: int
+) -> None:
+    x = np.array(values, dtype=np.float64)
+    k = min(k, len(x))
+    found = condensed(x, k, seed)
+    assert sorted(found.stands_for.tolist()) == list(range(len(x)))
+    assert found.sizes.sum() == len(x)
+    assert found.sizes.min() >= k
+    assert found.z.shape == x.shape
+    assert np.isfinite(found.z).all()
+
+
+def test_groups_that_agree_publish_their_value_exactly() -> None:
+    x = np.repeat(np.array([[0.1, 7.3], [3.3, 1e6]]), 20, axis=0)
+    found = condensed(x, 5, 3)
+    assert (found.z == x[found.stands_for]).all()
+
+
+def test_pseudo_records_have_the_mean_and_covariance_of_their_group() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40_000, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
+    found = condensed(x, len(x), 1)  # one group of all
+    for j in range(2):
+        assert abs(found.z[:, j].mean() - x[:, j].mean()) < 5.5 * x[:, j].std() / np.sqrt(len(x))
+    error = 5.5 * np.sqrt(2.0 / len(x))
+    assert np.abs(np.cov(found.z.T) - np.cov(x.T)).max() < error
+    values, vectors = np.linalg.eigh(np.cov((x / x.std(axis=0)).T, ddof=0))
+    along = ((found.z - x.mean(axis=0)) / x.std(axis=0)) @ vectors
+    assert (np.abs(along).max(axis=0) <= np.sqrt(3.0 * values) * (1 + 1e-9)).all()
+    assert (np.abs(along).max(axis=0) > 0.999 * np.sqrt(3.0 * values)).all()
+
+
+def test_who_stands_for_whom_is_drawn_within_the_group() -> None:
+    x = np.arange(6, dtype=np.float64)[:, None]
+    nearest = 0
+    for seed in range(400):
+        found = condensed(x, 6, seed)
+        nearest += int((np.argsort(found.z[:, 0]) == np.argsort(found.stands_for)).sum())
+    assert abs(nearest - 400) < 5.5 * np.sqrt(400)  # a random pairing agrees in one place on average, variance 1
+
+
+def test_neither_the_order_of_rows_nor_the_units_matter() -> None:
+    x = np.random.default_rng(4).normal(size=(200, 3))
+    one, two = groups_of(x, 7, 5), groups_of(x * [1e3, 1.0, 0.1] + 5.0, 7, 5)
+    assert (one.group == two.group).all()
+    starts = [groups_of(x, 7, seed).seeds[0] for seed in range(60)]
+    assert len(set(starts)) > 30
+
+
+def test_k_beyond_the_records_is_refused_with_the_largest() -> None:
+    with pytest.raises(InfeasibleKError) as refused:
+        condensation.init(np.zeros((4, 1)), 5, np.random.default_rng(0))
+    assert refused.value.largest == 4
+    with pytest.raises(ValueError, match="at least 1"):
+        condensation.init(np.zeros((4, 1)), 0, np.random.default_rng(0))

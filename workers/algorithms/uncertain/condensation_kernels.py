@@ -1,0 +1,135 @@
+"""Kernel of uncertain.condensation: groups of nearest neighbours, taken out of a tree as they are found.
+
+Notation
+--------
+y : (N, n), records in scaled units, block by block (core.blocks); a record's place changes as others leave its block:
+    those still there stand first. record (N,) : which record stands at a place, place (N,) the reverse.
+left : (2 L,), records still there, of each node; low, high (2 L, n) : extremes of the node at the beginning.
+group : (N,), group of each record, -1 while it has none.
+"""
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.core.types import FloatArray, IntArray
+
+
+@njit(cache=True, nogil=True)
+def _gap(t: FloatArray, low: FloatArray, high: FloatArray) -> float:
+    """Squared distance of a box."""
+    total = 0.0
+    for j in range(len(t)):
+        gap = max(low[j] - t[j], t[j] - high[j], 0.0)
+        total += gap * gap
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _remove(
+    one: int, y: FloatArray, record: IntArray, place: IntArray, start: IntArray, left: IntArray, leaf: IntArray
+) -> None:
+    """Take a record out of its block and the nodes above."""
+    leaves = len(start) - 1
+    node = leaves + leaf[one]
+    here = place[one]
+    last = start[leaf[one]] + left[node] - 1
+    other = record[last]
+    for j in range(y.shape[1]):
+        y[here, j], y[last, j] = y[last, j], y[here, j]
+    record[here], record[last] = other, one
+    place[other], place[one] = here, last
+    while node > 0:
+        left[node] -= 1
+        node //= 2
+
+
+@njit(cache=True, nogil=True)
+def _nearest(
+    t: FloatArray,
+    y: FloatArray,
+    record: IntArray,
+    start: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    left: IntArray,
+    distance: FloatArray,
+    found: IntArray,
+) -> int:
+    """Fill `found` with the nearest records still there, `distance` with their squared distances; records visited."""
+    leaves = len(start) - 1
+    last = len(found) - 1
+    distance[:] = np.inf
+    stack = np.empty(128, np.int64)
+    stack[0] = 1
+    size = 1
+    visited = 0
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        if left[node] == 0 or _gap(t, low[node], high[node]) >= distance[last]:
+            continue
+        visited += 1
+        if node < leaves:
+            one, two = 2 * node, 2 * node + 1
+            if _gap(t, low[one], high[one]) < _gap(t, low[two], high[two]):
+                one, two = two, one
+            stack[size] = one
+            stack[size + 1] = two
+            size += 2
+            continue
+        first = start[node - leaves]
+        visited += left[node]
+        for r in range(first, first + left[node]):
+            away = 0.0
+            for j in range(len(t)):
+                away += (t[j] - y[r, j]) ** 2
+            if away >= distance[last]:
+                continue
+            i = last
+            while i > 0 and distance[i - 1] > away:
+                distance[i] = distance[i - 1]
+                found[i] = found[i - 1]
+                i -= 1
+            distance[i] = away
+            found[i] = record[r]
+    return visited
+
+
+@njit(cache=True, nogil=True)
+def gather(
+    seeds: IntArray,
+    least: int,
+    groups: int,
+    k: int,
+    budget: int,
+    y: FloatArray,
+    record: IntArray,
+    place: IntArray,
+    leaf: IntArray,
+    start: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    left: IntArray,
+    group: IntArray,
+) -> int:
+    """Make groups of k, until fewer than `least` records are left or the budget of visits is spent; groups so far."""
+    distance = np.empty(max(k - 1, 1))
+    found = np.empty(max(k - 1, 1), np.int64)
+    t = np.empty(y.shape[1])
+    for one in seeds:
+        if left[1] < least or budget <= 0:
+            break
+        if group[one] >= 0:
+            continue
+        for j in range(len(t)):
+            t[j] = y[place[one], j]
+        _remove(one, y, record, place, start, left, leaf)
+        group[one] = groups
+        if k > 1:
+            budget -= _nearest(t, y, record, start, low, high, left, distance, found)
+            for other in found:
+                _remove(other, y, record, place, start, left, leaf)
+                group[other] = groups
+        groups += 1
+        budget -= k
+    return groups
