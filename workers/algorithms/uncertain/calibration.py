@@ -151,4 +151,4 @@ def _scheme(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> sc
         case "per_record":
             return schemes.per_record(y, k, request)
         case "levels":
-            raise NotImplementedError
+            return schemes.levels(y, k, request)

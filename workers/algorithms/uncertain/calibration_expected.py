@@ -17,7 +17,8 @@ from workers.algorithms.uncertain.calibration_solver import Question, Solved, an
 from workers.algorithms.uncertain.calibration_state import Calibrated, Expected, Request
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import tree_of
-from workers.algorithms.uncertain.schemes import Scheme, grown, identity
+from workers.algorithms.uncertain.schemes import Scheme
+from workers.algorithms.uncertain.schemes_rare import grown, identity
 
 _ALL = 10_000  # records up to which every anonymity is evaluated
 _SAMPLE = 500

@@ -34,6 +34,7 @@ CELLS = 512  # of the table, per unit of t
 REACH = 8.0  # the table ends here: Q(8) = 6e-16
 SAFE = 1.0 + 4e-6  # what is summed must exceed k by this: rounding here, and of the draw to its grid (`drawing`)
 _FINE = 1e-9
+_COARSE = 1e-3
 
 
 @njit(nogil=True, cache=True)
@@ -150,8 +151,13 @@ def _slack(z: float, bins: int, number: FloatArray, total: FloatArray, table: Fl
 
 
 @njit(nogil=True, cache=True)
-def _root(z: float, wanted: float, filled: int, count: FloatArray, mean: FloatArray, table: FloatArray) -> float:
-    """Largest z, to 1e-9, with a sum of at least `wanted`: Newton on logarithms inside a bracket; 0 where there is none."""
+def _root(
+    z: float, wanted: float, fine: float, filled: int, count: FloatArray, mean: FloatArray, table: FloatArray
+) -> float:
+    """Largest z, up to a share `fine`, with a sum of at least `wanted`; 0 where there is none.
+
+    Newton on logarithms inside a bracket; steps go a little beyond the root, so that the bracket closes from both sides.
+    """
     low = 0.0
     high = np.inf
     for _ in range(400):
@@ -160,7 +166,7 @@ def _root(z: float, wanted: float, filled: int, count: FloatArray, mean: FloatAr
             low = z
         else:
             high = z
-        if low > 0.0 and high <= low * (1.0 + _FINE):
+        if low > 0.0 and high <= low * (1.0 + fine):
             return low
         if z < 1e-290 or z > 1e290:
             return low
@@ -172,10 +178,7 @@ def _root(z: float, wanted: float, filled: int, count: FloatArray, mean: FloatAr
         else:
             move = 2.0
         move = min(max(move, -2.0), 2.0)
-        if value >= wanted:
-            move = max(move, 0.0) + 2e-10  # beyond the root, so that the bracket closes from both sides
-        else:
-            move = min(move, 0.0) - 2e-10
+        move = max(move, 0.0) + 0.3 * fine if value >= wanted else min(move, 0.0) - 0.3 * fine
         z *= math.exp(move)
         if not low < z < high:
             z = math.sqrt(low * high) if low > 0.0 else 0.5 * high
@@ -280,7 +283,7 @@ def gaussian(
             pending = 1
             frontier[0] = 0
             away[0] = 0.0
-            radius = 0.0 if early or tries == 1 and guess == 0.0 else 2.0 * sigma * far
+            radius = 0.0 if early or tries == 1 and guess == 0.0 else 1.5 * sigma * far
             z = REACH / bins
             seen = 0
             while True:
@@ -331,7 +334,8 @@ def gaussian(
                 elif 0.5 * within + same <= wanted:
                     solved = False
                 else:
-                    z = _root(z if 0.0 < z < np.inf else REACH / bins, wanted - same, filled, count, mean, table)
+                    z = z if 0.0 < z < np.inf else REACH / bins
+                    z = _root(z, wanted - same, _COARSE, filled, count, mean, table)
                     solved = z > 0.0
                 low = float(same)
                 if solved and z < np.inf:
@@ -356,6 +360,9 @@ def gaussian(
                     tail += part
                     shells[min(int(t * 64.0), 511)] += part
                 if tail <= 0.6 * tolerance * low:
+                    if not known:
+                        z = _root(z, wanted - same, _FINE, filled, count, mean, table)
+                        low = same + _sum(z, filled, count, mean, table)[0]
                     break
                 outside = 0.0
                 shell = 511
@@ -404,7 +411,7 @@ def gaussian(
             missing[i] = missing_here
             if not known:
                 guess = sigma
-                far = min(max(0.97 * radius / (2.0 * sigma), 1.0), 7.0)
+                far = min(max(radius / (2.0 * sigma), 1.0), 7.0)
     return len(asked)
 
 

@@ -6,7 +6,7 @@ y : (N, n), records in scaled units.
 Depth L: 2^L leaves whose sizes differ by one at most; node i has the children 2 i + 1 and 2 i + 2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.neighbours_kernels import build, lay_out, nearest
 
-LEAF = 48
+LEAF = 64
 _WORK = 3_000_000  # rows sorted, or pairs of records visited, between two pauses
 
 
@@ -57,8 +57,8 @@ def _bounds(records: int, smallest: int) -> tuple[IntArray, IntArray]:
     return np.concatenate([e[:-1] for e in edges]), np.concatenate([e[1:] for e in edges])
 
 
-def growing(y: FloatArray, smallest: int = LEAF // 2) -> Iterator[Tree | None]:
-    """Build a tree; yields None while at work, and the tree last.
+def growing(y: FloatArray, smallest: int = LEAF // 2) -> Generator[float, None, Tree]:
+    """Build a tree some work at a time; yields the share done, returns the tree.
 
     Parameters
     ----------
@@ -75,18 +75,21 @@ def growing(y: FloatArray, smallest: int = LEAF // 2) -> Iterator[Tree | None]:
         until = max(int(np.searchsorted(reached, done + _WORK, side="right")), node + 1)
         build(y, order, start, end, box, node, until)
         node = until
-        yield None
+        yield float(reached[node - 1] / reached[-1])
     rows, blocked = np.empty_like(y), np.empty(y.size)
     lay_out(y, order, start, end, rows, blocked)
-    yield Tree(order=order, rows=rows, blocked=blocked, start=start, end=end, box=box)
+    return Tree(order=order, rows=rows, blocked=blocked, start=start, end=end, box=box)
 
 
 def tree_of(y: FloatArray, smallest: int = LEAF // 2) -> Tree:
     """Build a tree at once; see `growing`."""
-    for tree in growing(y, smallest):
-        if tree is not None:
+    work = growing(y, smallest)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            tree: Tree = end.value
             return tree
-    raise AssertionError
 
 
 def nearest_others(tree: Tree, first: int, last: int, count: int) -> tuple[IntArray, int]:

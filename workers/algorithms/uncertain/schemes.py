@@ -18,12 +18,14 @@ import numpy as np
 from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration_solver import Question, Solved, answered, solving
 from workers.algorithms.uncertain.calibration_state import Request
-from workers.algorithms.uncertain.neighbours import Tree, growing, nearest_others, tree_of
+from workers.algorithms.uncertain.neighbours import Tree, nearest_others, tree_of
 from workers.algorithms.uncertain.scaling import local_spread, principal_axes, rounded, rounded_axes, rounded_up
+from workers.algorithms.uncertain.schemes_levels import rungs
 from workers.algorithms.uncertain.schemes_rare import (
     DIGITS,
     dismissed_number,
     dismissed_rows,
+    grown,
     identity,
     largest_scales,
     refuse_unreached,
@@ -56,16 +58,6 @@ class Scheme:
 
 
 Work = Generator[float, None, Scheme]
-
-
-def grown(y: FloatArray, smallest: int | None = None) -> Generator[float, None, Tree]:
-    """Build a tree some work at a time."""
-    made: Tree | None = None
-    for tree in growing(y) if smallest is None else growing(y, smallest):
-        made = tree
-        yield 0.0
-    assert made is not None
-    return made
 
 
 def common(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Work:
@@ -104,6 +96,23 @@ def keeping(
     hint = np.empty(len(y))
     hint[tree.order] = rare.scale
     return np.delete(np.arange(len(y)), out), hint
+
+
+def levels(y: FloatArray, k: FloatArray, request: Request) -> Work:
+    """A scale for each rung of a fixed ladder, anonymity counted among the records of the same rung."""
+    found, missing = yield from rungs(y, k, request)
+    members = np.concatenate([rung.members for rung in found])
+    order = np.argsort(members)
+    sizes = [len(rung.members) for rung in found]
+    scale = np.repeat([rung.scale for rung in found], sizes)[order]
+    return Scheme(
+        rows=members[order],
+        scale=np.ascontiguousarray(np.broadcast_to(scale[:, None], (len(members), y.shape[1]))),
+        axes=None,
+        anonymity=np.concatenate([rung.anonymity for rung in found])[order],
+        missing=missing,
+        group=np.repeat(np.arange(len(found)), sizes)[order],
+    )
 
 
 def per_record(y: FloatArray, k: FloatArray, request: Request) -> Work:

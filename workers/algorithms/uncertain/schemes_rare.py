@@ -18,7 +18,7 @@ from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.calibration_kernels import SAFE
 from workers.algorithms.uncertain.calibration_solver import Question, Solved, solving
 from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError, largest_below, supremum
-from workers.algorithms.uncertain.neighbours import Tree
+from workers.algorithms.uncertain.neighbours import Tree, growing
 from workers.algorithms.uncertain.scaling import rounded_up
 
 _SAMPLE = 2000
@@ -29,6 +29,11 @@ DIGITS = 3  # of a published scale
 def identity(columns: int) -> FloatArray:
     """Metric that leaves scaled units as they are."""
     return np.ones((1, columns))
+
+
+def grown(y: FloatArray, smallest: int | None = None) -> Generator[float, None, Tree]:
+    """Build a tree some work at a time."""
+    return (yield from growing(y) if smallest is None else growing(y, smallest))
 
 
 def dismissed_number(records: int, share: float, k: float) -> int:
@@ -67,7 +72,7 @@ def refuse_unreached(solved: Solved, need: FloatArray, records: int, share: floa
         raise UnreachableKError(asked, min(bound, feasible_k(records, share, asked)) if share else bound, records)
 
 
-def _asking(tree: Tree, question: Question, request: Request) -> Generator[float, None, Solved]:
+def asking(tree: Tree, question: Question, request: Request) -> Generator[float, None, Solved]:
     """Answer a question in plain scaled units."""
     shape = identity(tree.rows.shape[1])
     work = solving(tree, request.model, shape, question, tolerance=request.tolerance, threads=request.threads)
@@ -112,7 +117,7 @@ def largest_scales(tree: Tree, need: FloatArray, request: Request, number: int) 
     scale, missing, exact = np.empty(records), np.zeros(records), np.zeros(records, dtype=np.bool_)
 
     def solve(rows: IntArray) -> Generator[float, None, None]:
-        solved = yield from _asking(tree, Question(rows, need[rows]), request)
+        solved = yield from asking(tree, Question(rows, need[rows]), request)
         refuse_unreached(solved, need[rows], records)
         scale[rows], missing[rows], exact[rows] = solved.scale, solved.missing, True
 
@@ -122,7 +127,7 @@ def largest_scales(tree: Tree, need: FloatArray, request: Request, number: int) 
         share = min(1.5 * (number + 1) / records + 3.0 / len(sample), 1.0)
         bound = float(np.quantile(scale[sample], 1.0 - share))
         others = np.flatnonzero(~exact)
-        tried = yield from _asking(tree, Question(others, need[others], np.full(len(others), bound), True), request)
+        tried = yield from asking(tree, Question(others, need[others], np.full(len(others), bound), True), request)
         scale[others] = bound
         yield from solve(others[tried.anonymity < need[others] * SAFE])
         if int((scale > bound).sum()) <= number:
@@ -179,7 +184,7 @@ def smallest_common(
     """
     everything = np.arange(len(need))
     first = np.sort(np.argsort(hint, kind="stable")[-_FIRST:])
-    solved = yield from _asking(tree, Question(first, need[first]), request)
+    solved = yield from asking(tree, Question(first, need[first]), request)
     refuse_unreached(solved, need[first], len(need), share)
     anonymity, missing = np.empty(len(need)), float(solved.missing[np.argmax(solved.scale)])
     anonymity[first] = solved.anonymity
@@ -187,10 +192,10 @@ def smallest_common(
     common = rounded_up(max(needed, request.minimum_scale), DIGITS)
     others = np.delete(everything, first)
     if len(others):
-        tried = yield from _asking(tree, Question(others, need[others], np.full(len(others), common), True), request)
+        tried = yield from asking(tree, Question(others, need[others], np.full(len(others), common), True), request)
         anonymity[others] = tried.anonymity
         short = others[tried.anonymity < need[others] * SAFE]
-        solved = yield from _asking(tree, Question(short, need[short]), request)
+        solved = yield from asking(tree, Question(short, need[short]), request)
         refuse_unreached(solved, need[short], len(need), share)
         anonymity[short] = solved.anonymity
         if len(short) and float(solved.scale.max()) > needed:
