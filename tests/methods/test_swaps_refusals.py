@@ -1,0 +1,135 @@
+"""What masking cannot be asked, and where the body is wrong."""
+
+import copy
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.methods.asking import run, succeed, upload
+from tests.methods.bases import VARIABLES, microfile
+
+RULES = [{"terms": [1, 3, 2]}]
+MODEL: dict[str, Any] = {"variables": VARIABLES, "rules": RULES}
+
+
+@pytest.fixture(scope="session")
+def small(client: httpx.Client) -> str:
+    return str(upload(client, microfile(3, regions=4, people=20, bases={1: 8}).write_csv())["id"])
+
+
+@pytest.fixture(scope="session")
+def audit_id(client: httpx.Client, small: str) -> str:
+    spec = {
+        "method": "group", "auxiliary_dataset_id": small, "vital": [{"column": "job", "values": ["army"]}],
+        "parameter": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
+    }  # fmt: skip
+    return str(succeed(client, spec, kind="audits")["id"])
+
+
+@pytest.fixture(scope="session")
+def failed_id(client: httpx.Client, small: str) -> str:
+    spec = {
+        "method": "group", "auxiliary_dataset_id": small, "vital": {"column": "job", "values": ["navy"]},
+        "parameter": ["region"], "variables": VARIABLES,
+    }  # fmt: skip
+    return str(run(client, spec, kind="audits")["id"])
+
+
+def asked(small: str, **changes: Any) -> dict[str, Any]:
+    valid = {"method": "swaps", "dataset_id": small, "parameter": ["region"], "model": MODEL, "drop": ["job"]}
+    return {name: value for name, value in (copy.deepcopy(valid) | changes).items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({"dataset_id": "ds_absent"}, "/dataset_id", "no dataset"),
+        ({"model": None}, "", "`model_job_id` or `model`"),
+        ({"model_job_id": "job_absent"}, "", "`model_job_id` or `model`"),
+        ({"model": None, "model_job_id": "job_absent"}, "/model_job_id", "no job"),
+        ({"parameter": []}, "/parameter", ""),
+        ({"parameter": ["nein"]}, "/parameter/0", "no column"),
+        ({"parameter": ["age"]}, "/parameter/0", "variable of the model"),
+        ({"parameter": ["region", "job"]}, "/parameter/1", "is dropped"),
+        ({"drop": ["nein"]}, "/drop/0", "no column"),
+        ({"drop": ["job", "job"]}, "", "twice"),
+        ({"model": MODEL | {"rules": []}}, "/model/rules", ""),
+        ({"model": MODEL | {"rules": [{"terms": [1, 1]}]}}, "/model", "3 variables have terms"),
+        ({"model": MODEL | {"rules": [{"terms": [0, 0, 0]}]}}, "/model", "says nothing"),
+        ({"model": MODEL | {"rules": [{"terms": [4, 0, 0]}]}}, "/model", "does not have"),
+        ({"model": MODEL | {"rules": [{"terms": [-1, 0, 0]}]}}, "/model/rules/0/terms/0", ""),
+        ({"model": MODEL | {"variables": [VARIABLES[0] | {"column": "state"}], "rules": [{"terms": [1]}]}},
+         "/model/variables/0/column", "not numeric"),
+        ({"model": MODEL | {"variables": [VARIABLES[0] | {"range": [200, 300]}], "rules": [{"terms": [1]}]}},
+         "/model/variables/0/range", "no record"),
+        ({"model": MODEL | {"recode": {"sex": {"x": 1}}}}, "/model/recode/sex/x", "is integer"),
+        ({"mask": "everything"}, "/mask", ""),
+        ({"mask": []}, "/mask", ""),
+        ({"mask": [{"value": ["R01"]}]}, "/mask/0", "`at_most`"),
+        ({"mask": [{"value": ["R01"], "at_most": 1, "at_least": 2}]}, "/mask/0", "`at_most`"),
+        ({"mask": [{"value": ["R01"], "at_most": 3, "zero_at": 3}]}, "/mask/0", "above"),
+        ({"mask": [{"value": ["R01"], "at_least": 3, "zero_below": 3}]}, "/mask/0", "below"),
+        ({"mask": [{"value": ["R01"], "at_least": 3, "zero_at": 9}]}, "/mask/0", "goes with"),
+        ({"mask": [{"value": ["R01"], "at_most": -1}]}, "/mask/0/at_most", ""),
+        ({"mask": [{"value": ["R01", "x"], "at_most": 1}]}, "/mask/0/value", "1, not 2"),
+        ({"mask": [{"value": ["R01"], "at_most": 1}, {"value": "R01", "at_most": 2}]}, "/mask/1/value", "twice"),
+        ({"parameter": ["sex"], "mask": [{"value": "she", "at_most": 1}]}, "/mask/0/value", "is integer"),
+        ({"sources": [["R01"]], "targets": [["R02"], ["R01"]]}, "/targets/1", "is a source"),
+        ({"ceilings": [{"value": "R02", "at_most": 3}]}, "/ceilings", "`assignment` only"),
+        ({"metric": {"ordinal": {"state": 1}}}, "/metric/ordinal/state", "categorical"),
+        ({"metric": {"ordinal": {"nein": 1}}}, "/metric/ordinal/nein", "no column"),
+        ({"metric": {"categorical": {"region": 1}}}, "/metric/categorical/region", "exchanged"),
+        ({"metric": {"ordinal": {"age": 0}}}, "/metric", "above 0"),
+        ({"metric": {"ordinal": {"age": 1}, "categorical": {"age": 1}}}, "/metric", "at once"),
+        ({"metric": {"ordinal": {"age": -1}}}, "/metric/ordinal/age", ""),
+        ({"search": {"method": "luck"}}, "/search/method", "memetic"),
+        ({"search": {"method": "memetic", "population": 1}}, "/search/population", ""),
+        ({"search": {"method": "assignment", "runs": 2}}, "/search/runs", ""),
+        ({"outliers": {"alpha": 0}}, "/outliers/alpha", ""),
+        ({"colour": "red"}, "/colour", ""),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_at_its_place(
+    client: httpx.Client, small: str, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    refused(client, asked(small, **change), pointer, says)
+
+
+def test_a_model_must_be_a_group_job_that_has_succeeded(client: httpx.Client, small: str, failed_id: str) -> None:
+    boxes = run(client, {"method": "boxes", "dataset_id": small, "columns": ["age"], "k": 2, "missing": "drop"})
+    refused(client, asked(small, model=None, model_job_id=boxes["id"]), "/model_job_id", "this one is `boxes`")
+    refused(client, asked(small, model=None, model_job_id=failed_id), "/model_job_id", "the job is failed")
+
+
+def test_what_new_rules_would_be_learned_from_must_name_the_group(
+    client: httpx.Client, small: str, audit_id: str
+) -> None:
+    bare = upload(client, microfile(4, regions=3, people=20, bases={1: 8}).drop("job").write_csv())["id"]
+    spec = asked(small, model=None, model_job_id=audit_id, auxiliary_dataset_id=bare)
+    refused(client, spec, "/auxiliary_dataset_id", "which names the group")
+    refused(client, asked(small, auxiliary_dataset_id=small), "/auxiliary_dataset_id", "one of a `group` job")
+
+
+def test_columns_that_name_the_group_are_always_dropped(client: httpx.Client, small: str, audit_id: str) -> None:
+    spec = asked(small, model=None, model_job_id=audit_id, drop=None)
+    told = client.post("/v1/anonymizations", json=spec).json()["spec"]
+    assert told["drop"] == ["job"]
+    assert told["auxiliary_dataset_id"] == small
+    assert told["metric"] == {
+        "ordinal": {"age": 1.0, "hours": 1.0, "way": 1.0, "income": 1.0}, "categorical": {},
+    }  # fmt: skip
+    assert told["mask"] == "outliers"
+    assert told["search"] == {
+        "method": "memetic", "population": 100, "pairs": 40, "tournament": 5, "generations": 1000,
+        "mutation": 0.001, "local_search": 0.75, "runs": 1,
+    }  # fmt: skip
+    refused(client, spec | {"parameter": ["job"]}, "/parameter/0", "names the group")
+
+
+def refused(client: httpx.Client, spec: dict[str, Any], pointer: str, says: str) -> None:
+    answer = client.post("/v1/anonymizations", json=spec)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
+    errors = answer.json()["errors"]
+    assert pointer in {error["pointer"] for error in errors}, errors
+    assert says in " ".join(error["detail"] for error in errors)
