@@ -1,0 +1,141 @@
+"""Mean, variance, covariance and correlation of the original records, estimated from their densities alone.
+
+Notation
+--------
+Z_p = X_p + G_p e_p : centres; e_p standard draws along the axes, G_p (n, n) loadings (densities.loadings).
+S_p = c_2 G_p G_p^T : covariance of the noise, c_2 = 1 (gaussian) or 1/12 (uniform on [-1/2, 1/2]).
+kappa_4 : fourth cumulant of a standard draw: 0 (gaussian) or -1/120.
+w_p = Z_p - Zbar, S = mean of S_p.
+E^ = Zbar,  C^ = (1/M) sum w w^T - (1 - 1/M) S,  rho^_jk = C^_jk / sqrt(C^_jj C^_kk).
+
+E^ and C^ are unbiased for the moments (divisor M) of the M released records' originals, whatever these are: they are
+fixed, only the noise is random. rho^ is consistent; its bias is of the order of 1/M. Records that were dismissed are in
+none of them.
+
+Standard errors (noise only, terms of order 1/M^2 left out). For a form u^T A u, u = X_p - E + noise, A symmetric:
+    Var = 4 m^T A S_p A m + 2 tr(A S_p A S_p) + kappa_4 sum_i (g_i^T A g_i)^2,
+m the part without noise, g_i the columns of G_p; m m^T is estimated by w w^T - S_p. Variance and covariance are the
+means of such forms, A = e_j e_j^T or (e_j e_k^T + e_k e_j^T) / 2; the correlation by the delta method, A the combination
+    A_jk / (sigma_j sigma_k) - (rho / 2)(A_jj / sigma_j^2 + A_kk / sigma_k^2).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workers.algorithms.core.types import FloatArray
+from workers.algorithms.uncertain.densities import Densities, check_densities, loadings
+
+_BLOCK = 8192
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Moments of the original with standard errors; NaN where undefined.
+
+    Attributes
+    ----------
+    mean, mean_error : (n,).
+    covariance, covariance_error : (n, n); variances on the diagonal. A variance that the noise drowns may come out
+        negative: that is what unbiased means.
+    correlation, correlation_error : (n, n); clipped to [-1, 1], NaN beside a variance that is not positive.
+    """
+
+    mean: FloatArray
+    mean_error: FloatArray
+    covariance: FloatArray
+    covariance_error: FloatArray
+    correlation: FloatArray
+    correlation_error: FloatArray
+
+
+def estimates(densities: Densities) -> Estimates:
+    """Estimate the original's moments.
+
+    Parameters
+    ----------
+    densities : what the release holds.
+
+    Returns
+    -------
+    Estimates
+
+    Raises
+    ------
+    ValueError
+        Invalid densities.
+
+    Notes
+    -----
+    science.md section 3, AG section I (noise of known distribution). O(M n^2), with axes O(M n^3).
+    """
+    check_densities(densities)
+    rows, n = densities.z.shape
+    centre = densities.z.mean(axis=0)
+    mean = centre + (densities.z - centre).mean(axis=0)
+    observed, noise = np.zeros((n, n)), np.zeros((n, n))
+    for w, g in _parts(densities, mean):
+        observed += w.T @ w / rows
+        noise += _second(densities) * np.einsum("pji,pki->jk", g, g, optimize=True) / rows
+    covariance = observed - (1.0 - 1.0 / rows) * noise
+    sigma = np.sqrt(np.where(np.diag(covariance) > 0.0, np.diag(covariance), np.nan))
+    correlation = np.clip(covariance / np.outer(sigma, sigma), -1.0, 1.0)
+    correlation[np.diag_indices(n)] = np.where(np.isfinite(sigma), 1.0, np.nan)
+    of_covariance, of_correlation = _errors(densities, mean, sigma, correlation)
+    return Estimates(
+        mean,
+        np.sqrt(np.diag(noise) / rows),
+        covariance,
+        of_covariance,
+        correlation,
+        of_correlation,
+    )
+
+
+def _second(densities: Densities) -> float:
+    """c_2."""
+    return 1.0 if densities.model == "gaussian" else 1.0 / 12.0
+
+
+def _fourth(densities: Densities) -> float:
+    """kappa_4 of a standard draw: E e^4 - 3 (E e^2)^2 = 1/80 - 3/144 for the uniform one."""
+    return 0.0 if densities.model == "gaussian" else -1.0 / 120.0
+
+
+def _parts(densities: Densities, mean: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield w (m, n) and G (m, n, n) of the records, some at a time."""
+    for first in range(0, len(densities.z), _BLOCK):
+        last = min(first + _BLOCK, len(densities.z))
+        yield densities.z[first:last] - mean, loadings(densities, first, last)
+
+
+def _errors(
+    densities: Densities, mean: FloatArray, sigma: FloatArray, correlation: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Standard errors (n, n) of covariances and of correlations."""
+    rows, n = densities.z.shape
+    covariance, ratio = np.zeros((n, n)), np.zeros((n, n))
+    for w, g in _parts(densities, mean):
+        for j in range(n):
+            for k in range(j, n):
+                pair = [j, k] if k > j else [j]
+                plain = np.array([[0.0, 0.5], [0.5, 0.0]]) if k > j else np.ones((1, 1))
+                along = g[:, pair] if densities.axes is not None else g[:, pair][:, :, pair]
+                covariance[j, k] += _variance(densities, w[:, pair], along, plain)
+                if k > j and np.isfinite(correlation[j, k]):
+                    s, rho = sigma[pair], correlation[j, k]
+                    turned = plain / (s[0] * s[1]) - 0.5 * rho * np.diag(1.0 / s**2)  # delta method
+                    ratio[j, k] += _variance(densities, w[:, pair], along, turned)
+    covariance, ratio = (np.sqrt(np.maximum(v + np.triu(v, 1).T, 0.0)) / rows for v in (covariance, ratio))
+    return covariance, np.where(np.isfinite(correlation), ratio, np.nan)
+
+
+def _variance(densities: Densities, w: FloatArray, g: FloatArray, a: FloatArray) -> float:
+    """Sum over records of Var(u^T A u): w (m, 2), g (m, 2, n), a (2, 2)."""
+    s = _second(densities) * np.einsum("pji,pki->pjk", g, g, optimize=True)
+    asa = a @ s @ a
+    first = 4.0 * (np.einsum("pj,pjk,pk->", w, asa, w, optimize=True) - np.einsum("pjk,pkj->", asa, s, optimize=True))
+    second = 2.0 * np.einsum("pjk,pkj->", asa, s, optimize=True)
+    along = np.einsum("pji,jk,pki->pi", g, a, g, optimize=True)
+    return float(max(first, 0.0) + second + _fourth(densities) * (along * along).sum())
