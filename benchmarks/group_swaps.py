@@ -94,9 +94,7 @@ def main() -> None:
         f"{len(rules)} rules, {len(frame)} records, {len(places)} regions; masked: {[int(crisp[e]) for e in masked]}\n"
     )
     names = [one["column"] for one in variables]
-    print(
-        "| metric | runs | Q_need | swaps | distortion | assignment | ratio | worst ratio | CPU s a run | step | valid |"
-    )
+    print("| metric | runs | Q_need | swaps | distortion | assignment | ratio | worst | CPU s a run | step | valid |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for title, numbers in (("categorical", set()), ("ordinal and categorical", ORDINAL)):
         ordinal, categorical = [n for n in names if n in numbers], [n for n in names if n not in numbers]
@@ -125,7 +123,7 @@ def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, gen
         found = memetic.result(problem, state, hidden)
         bounds = [cheapest(problem, moves_made(problem, one.swaps)).distortion for one in found.runs]
         ratios = [one.swaps.distortion / bound for one, bound in zip(found.runs, bounds, strict=True)]
-        own = ratios[found.runs.index(found.best)]
+        own = next(ratio for one, ratio in zip(found.runs, ratios, strict=True) if one is found.best)
         valid = sum(one.valid_share for one in found.runs) / runs
         best = found.best.swaps
         print(

@@ -15,10 +15,10 @@ p_m, p_mem  scalar  mutation and local search, probabilities per row
 ==========  ======  =========================================================================================
 
 Departures: the constants are generalised (those that the paper prints fit its own example only), and a share `roaming`
-of the rows looks for partners in all targets, since the paper's operators never give a row a better target. An individual has at most
-4 Q_need + 64 rows (beyond that Psi is 0 many times over). Goldberg's linear scaling is applied as the paper does; it is
-increasing, so that tournaments, which only compare, do not feel it. Every run draws from a cipher stream of its own:
-results depend neither on the number of runs beside it nor on threads.
+of the rows looks for partners in all targets, since the paper's operators never give a row a better one. An individual
+has at most 4 Q_need + 64 rows (beyond that Psi is 0 many times over). Goldberg's linear scaling is applied as the paper
+does; it is increasing, so that tournaments, which only compare, do not feel it. Every run draws from a cipher stream of
+its own: results depend neither on the number of runs beside it nor on threads.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ from workers.algorithms.groups.memetic_variation import breed, found
 from workers.algorithms.groups.swaps import Problem, shuffled
 
 #: Attributes compared, and rows searched, in a step of about a tenth of a second.
-_COMPARED, _SEARCHED = 30_000_000, 250_000
+_COMPARED, _SEARCHED = 30_000_000, 80_000
 
 #: Deviation of fitness below which mutation is boosted, and how much (TC, *Results of protecting*).
 _UNIFORM, _BOOST = 0.03, 10.0
@@ -127,8 +127,11 @@ def pack(state: State) -> dict[str, NDArray[Any]]:
         "generation": np.array([run.generation for run in state.runs], dtype=np.int64),
         "stream": np.array([run.stream for run in state.runs]),
     }
-    for name in ("source", "partner", "influence", "rows", "fitness"):
+    for name in ("rows", "fitness"):
         packed[name] = np.array([getattr(run, name)[first] for run in state.runs])
+    for name in ("source", "partner", "influence"):
+        columns = np.array([getattr(run, name)[first] for run in state.runs])
+        packed[name] = np.where(np.arange(columns.shape[2]) < packed["rows"][:, :, None], columns, 0)
     return packed
 
 
@@ -174,7 +177,7 @@ def _check(request: Request) -> None:
     if request.generations < 0 or request.runs < 1 or request.threads < 1:
         raise ValueError("generations must not be negative, runs and threads at least 1")
     if not all(0.0 <= share <= 1.0 for share in (request.mutation, request.local_search, request.roaming)):
-        raise ValueError("mutation, local_search and roaming are probabilities, in [0, 1]")
+        raise ValueError("mutation, local_search and roaming must be probabilities, in [0, 1]")
 
 
 def _list_more(state: State) -> State:

@@ -132,7 +132,7 @@ def _in_target(board: Board, one: int, part: int, used: IntArray, now: int) -> t
 
 @njit(cache=True, nogil=True)
 def _anywhere(board: Board, one: int, first: int, enough: float, used: IntArray, now: int) -> tuple[int, float]:
-    """The nearest free partner of all lists, if nearer than `enough`; of equals one of the first targets from `first`."""
+    """The nearest free partner of all lists, if nearer than `enough`; of equals that of the first target on."""
     best, chosen = enough, -1
     parts = board.near.shape[1]
     for t in range(parts):
@@ -148,7 +148,9 @@ def _anywhere(board: Board, one: int, first: int, enough: float, used: IntArray,
 
 
 @njit(cache=True, nogil=True)
-def _roam(board: Board, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps) -> None:
+def _roam(  # noqa: C901 - one kernel
+    board: Board, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps
+) -> None:
     """Give row i the partner in any target that lowers the cost most; a row that it takes one from finds another.
 
     No list is looked at beyond what could still gain more: a row j gives up at most d_j less its nearest of all.
