@@ -66,13 +66,20 @@ def _longest(location: tuple[str | int, ...], value: object, missing: bool) -> t
         return None if missing else ()
     part, rest = location[0], location[1:]
     if missing and not rest:
-        return (part,) if isinstance(value, Mapping) and part not in value else None
+        return (part,) if _could_have(value, part) else None
     with_it: tuple[str | int, ...] | None = None
     if _has(value, part):
         below = _longest(rest, value[part], missing)  # type: ignore[index]
         with_it = None if below is None else (part, *below)
     without = _longest(rest, value, missing)
     return max((way for way in (with_it, without) if way is not None), key=len, default=None)
+
+
+def _could_have(value: object, part: str | int) -> bool:
+    """Whether a part that is not there has its place here: a field of an object, an element past the end of a list."""
+    if isinstance(value, Mapping):
+        return isinstance(part, str) and part not in value
+    return isinstance(value, list) and isinstance(part, int) and part >= len(value)
 
 
 def _has(value: object, part: str | int) -> bool:

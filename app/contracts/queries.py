@@ -25,7 +25,7 @@ Query = dict[ColumnName, Interval]
 Point = tuple[Finite, ...]
 Queries = Annotated[tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Points = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_QUERIES)]
-Neighbours = Annotated[int, Field(strict=True, ge=1, le=2**53)]
+Neighbours = Annotated[int, Field(strict=True, ge=1, le=1_000)]
 
 
 class CountRequest(Contract):

@@ -166,6 +166,7 @@ def test_pointers_prefer_the_reading_that_keeps_most() -> None:
     assert pointer_of(["cat", "cat", "k"], body={"cat": {"k": 0}}) == "/cat/k"
     assert pointer_of(["cat", "k"], body={"k": 1}, missing=False) == "/k"
     assert pointer_of(["cat", "k"], body={"cat": 1}, missing=True) == "/k"
+    assert pointer_of(["cat", "lives", "a", 1], body={"lives": {"a": [9]}}, missing=True) == "/lives/a/1"
     assert pointer_of([0, "function-after[check()]", "x"], body=[{"x": 1}]) == "/0/x"
 
 

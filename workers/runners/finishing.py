@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 
 from app.contracts.base import new_id
-from app.contracts.jobs import JobState
+from app.contracts.jobs import JobKind, JobState
 from app.db.repositories import claims, provenance, release_links, releases
 from app.db.repositories.claims import Claim, Ending
 from app.db.repositories.job_results import StoredResult
@@ -69,6 +69,8 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
         _insert_release(connection, claimed, release)
     if stored.outcome.record is not None:
         stored.outcome.record(connection)
+    if claimed.kind == JobKind.QUERY:  # forgotten within the hour, and nothing comes of it but its answer
+        return
     provenance.write(
         connection,
         record=record(

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
+from app.errors import FieldError, InvalidError
 from workers.runners.base import JobContext, Outcome
 from workers.runners.queries_cache import CACHE
-from workers.runners.queries_classified import Classifiable, Voted, classifiable
+from workers.runners.queries_classified import Classifiable, classifiable
 from workers.runners.queries_counted import Countable, Counted, countable
 
 #: Work of one step: about a fifth of a second on one core.
 _STEP_WORK: Final = 2e8
+#: Probabilities in one answer.
+_MOST_SHARES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,8 @@ class Classifying:
     points: NDArray[np.float64]
     neighbours: int
     threads: int
-    answers: tuple[Voted, ...] = ()
-    classified: int = 0
+    labels: tuple[str, ...] = ()
+    probabilities: tuple[dict[str, float], ...] = ()
 
 
 class ClassifyRunner:
@@ -83,30 +86,42 @@ class ClassifyRunner:
             lambda: classifiable(job, label),
             room=job.settings.release_cache_bytes,
         )
-        points = np.array(job.spec["points"], dtype=np.float64)
-        return Classifying(ready, points, int(job.spec["neighbours"]), job.threads)
+        points, neighbours = np.array(job.spec["points"], dtype=np.float64), int(job.spec["neighbours"])
+        _check_size(len(points), min(neighbours, len(ready.classes)))
+        return Classifying(ready, points, neighbours, job.threads)
 
     def step(self, state: Classifying, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
         """Classify a batch of points."""
-        last = state.classified + _batch(state.release.work)
-        points = state.points[state.classified : last]
-        found = state.release.classify(points, neighbours=state.neighbours, threads=state.threads)
-        return replace(state, answers=(*state.answers, found), classified=min(last, len(state.points)))
+        release, first = state.release, len(state.labels)
+        points = state.points[first : first + _batch(release.work)]
+        found = release.classify(points, neighbours=state.neighbours, threads=state.threads)
+        return replace(
+            state,
+            labels=(*state.labels, *(release.classes[code] for code in found.label)),
+            probabilities=(*state.probabilities, *(_shares(row, release.classes) for row in found.probability)),
+        )
 
     def done(self, state: Classifying) -> bool:
         """Whether all points have been classified."""
-        return state.classified >= len(state.points)
+        return len(state.labels) == len(state.points)
 
     def progress(self, state: Classifying) -> Progress:
         """Share of points that have been classified."""
-        return Progress(fraction=state.classified / len(state.points), stage="classify")
+        return Progress(fraction=len(state.labels) / len(state.points), stage="classify")
 
     def finish(self, state: Classifying, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
         """The body of the answer."""
-        classes = state.release.classes
-        labels = [classes[code] for found in state.answers for code in found.label]
-        shares = [_shares(row, classes) for found in state.answers for row in found.probability]
-        return Outcome(summary={}, result={"labels": labels, "probabilities": shares})
+        return Outcome(summary={}, result={"labels": list(state.labels), "probabilities": list(state.probabilities)})
+
+
+def _check_size(points: int, classes: int) -> None:
+    """Refuse an answer that would be too long to send."""
+    if points * classes > _MOST_SHARES:
+        detail = (
+            f"{points:,} points with up to {classes:,} classes each are more than one answer holds: "
+            f"send at most {_MOST_SHARES // classes:,} at once"
+        )
+        raise InvalidError(detail, errors=[FieldError("/points", detail)])
 
 
 def _batch(work: float) -> int:

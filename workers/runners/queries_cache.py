@@ -61,6 +61,8 @@ class ReleaseCache:
                 self._kept.move_to_end(key)
                 return cast("T", found.value)
         made = make()
+        if made.nbytes > room:
+            return made
         with self._lock:
             self._kept[key] = _Kept(made, self._clock())
             self._kept.move_to_end(key)

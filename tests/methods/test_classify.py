@@ -1,0 +1,121 @@
+"""`classify` over HTTP: which class a point belongs to, by a release alone."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from app.jobs.methods import METHODS
+from tests.methods.questions import COLUMNS, Release, log_density, people, publish
+
+POINTS = [[20, 38.0], [45, 36.0], [68, 41.5], [30.25, 50.0], [-400, 38], [45, 9000]]
+KEEP = ["town", "number", "hobby", "nothing"]
+
+
+def ask(client: httpx.Client, release_id: str, **more: Any) -> dict[str, Any]:
+    body = {"label": "town", "points": POINTS} | more
+    answer = client.post(f"/v1/releases/{release_id}/classify", json=body)
+    assert answer.status_code == httpx.codes.OK, answer.text
+    found: dict[str, Any] = answer.json()
+    assert list(found) == ["labels", "probabilities"]
+    assert len(found["labels"]) == len(found["probabilities"]) == len(body["points"])
+    for label, shares in zip(found["labels"], found["probabilities"], strict=True):
+        assert math.isclose(sum(shares.values()), 1, rel_tol=1e-9)
+        assert shares[label] == max(shares.values())
+    return found
+
+
+@pytest.fixture(scope="module")
+def densities(client: httpx.Client) -> Release:
+    return publish(client, people(), method="uncertain", keep=KEEP)
+
+
+def by_fit(release: Release, label: str, point: Sequence[float], q: int, *, model: str) -> dict[str, float]:
+    """Classes of the q densities that fit best, weighed by their fit."""
+    rows = [row for row in release[1].iter_rows(named=True) if row[label] is not None]
+    asked = dict(zip(COLUMNS, point, strict=True))
+    fits = sorted(((log_density(row, asked, model=model), str(row[label])) for row in rows), reverse=True)[:q]
+    votes: Counter[str] = Counter()
+    for fit, name in fits:
+        votes[name] += math.exp(fit - fits[0][0])  # type: ignore[assignment]
+    return {name: vote / sum(votes.values()) for name, vote in votes.items()}
+
+
+@pytest.mark.parametrize("label", ["town", "number", "hobby"])
+@pytest.mark.parametrize("neighbours", [1, 10, 500])
+def test_the_densities_that_fit_best_vote_by_their_fit(
+    client: httpx.Client, densities: Release, label: str, neighbours: int
+) -> None:
+    neighbours = min(neighbours, sum(1 for row in densities[1].iter_rows(named=True) if row[label] is not None))
+    found = ask(client, densities[0], label=label, neighbours=neighbours)
+    for point, shares in zip(POINTS, found["probabilities"], strict=True):
+        expected = by_fit(densities, label, point, neighbours, model="gaussian")
+        assert {name: pytest.approx(share, abs=1e-9) for name, share in expected.items() if share > 1e-12} == {
+            name: share for name, share in shares.items() if share > 1e-12
+        }
+
+
+def test_where_no_uniform_density_covers_a_point_the_nearest_centre_decides(client: httpx.Client) -> None:
+    release = publish(client, people(seed=6), method="uncertain", model="uniform", keep=["town"])
+    found = ask(client, release[0])
+    for point, label, shares in zip(POINTS, found["labels"], found["probabilities"], strict=True):
+        asked = dict(zip(COLUMNS, point, strict=True))
+        rows = list(release[1].iter_rows(named=True))
+        if any(log_density(row, asked, model="uniform") > -math.inf for row in rows):
+            expected = by_fit(release, "town", point, 10, model="uniform")
+            assert shares.keys() <= {"Bergen", "Ålesund"}
+            covering = sum(log_density(row, asked, model="uniform") > -math.inf for row in rows)
+            if covering <= 10:  # else equal fits are taken by distance
+                assert shares == {name: pytest.approx(share) for name, share in expected.items() if share > 0}
+        else:
+            assert shares == {label: 1.0}
+
+
+@pytest.mark.skipif("condensation" not in METHODS, reason="condensation is not among the methods")
+def test_condensed_records_nearby_vote(client: httpx.Client) -> None:
+    release_id, rows = publish(client, people(), method="condensation", keep=["town"])
+    found = ask(client, release_id, neighbours=7)
+    spread = [rows[name].std(ddof=0) for name in COLUMNS]
+    for point, shares in zip(POINTS, found["probabilities"], strict=True):
+        away = sorted(
+            (sum(((row[name] - x) / s) ** 2 for name, x, s in zip(COLUMNS, point, spread, strict=True)), row["town"])
+            for row in rows.iter_rows(named=True)
+        )
+        votes = Counter(town for _, town in away[:7])
+        assert shares == {town: pytest.approx(number / 7) for town, number in votes.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"label": "age"}, "/label"),
+        ({"label": "height"}, "/label"),
+        ({"label": ""}, "/label"),
+        ({"neighbours": 0}, "/neighbours"),
+        ({"neighbours": 1001}, "/neighbours"),
+        ({"neighbours": 999}, "/neighbours"),
+        ({"points": [[1, 2], [1]]}, "/points/1"),
+        ({"points": [[1, 2, 3]]}, "/points/0"),
+        ({"points": [[1, None]]}, "/points/0/1"),
+        ({"points": []}, "/points"),
+        ({"points": [[1, 2]] * 10_001}, "/points"),
+    ],
+)
+def test_what_cannot_be_classified_is_refused_at_its_pointer(
+    client: httpx.Client, densities: Release, change: dict[str, Any], pointer: str
+) -> None:
+    body = {"label": "town", "points": POINTS} | change
+    answer = client.post(f"/v1/releases/{densities[0]}/classify", json=body)
+    assert answer.status_code == 422, answer.text
+    assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_what_only_the_rows_can_tell_is_answered_as_the_problem_it_is(client: httpx.Client, densities: Release) -> None:
+    path = f"/v1/releases/{densities[0]}/classify"
+    answer = client.post(path, json={"label": "nothing", "points": POINTS})
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert answer.json()["instance"] == path
+    assert answer.json()["errors"][0]["pointer"] == "/label"

@@ -1,0 +1,243 @@
+"""`count` over HTTP: what a release alone says of how many records lie where."""
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from app.jobs.methods import METHODS
+from tests.methods.bases import VARIABLES, microfile
+from tests.methods.questions import COLUMNS, Release, people, publish
+from tests.service import Service
+
+Box = Mapping[str, Sequence[float | None]]
+
+QUERIES: list[dict[str, list[float | None]]] = [
+    {},
+    {"age": [30, 40]},
+    {"age": [None, 40], "hours": [20, None]},
+    {"hours": [35.5, 36.5], "age": [25, 60]},
+    {"age": [33, 33]},
+    {"age": [500, 600]},
+    {"age": [None, None], "hours": [-100, 100]},
+]
+
+
+@pytest.fixture(scope="module")
+def boxes(client: httpx.Client) -> Release:
+    return publish(client, people(), method="boxes", keep=["town"])
+
+
+def ask(client: httpx.Client, release_id: str, queries: Sequence[Box]) -> list[dict[str, Any]]:
+    answer = client.post(f"/v1/releases/{release_id}/count", json={"queries": queries})
+    assert answer.status_code == httpx.codes.OK, answer.text
+    assert list(answer.json()) == ["counts"]
+    counts: list[dict[str, Any]] = answer.json()["counts"]
+    assert [list(count) for count in counts] == [["estimate", "standard_error", "guaranteed"]] * len(queries)
+    return counts
+
+
+def ends(query: Box, name: str) -> tuple[float, float]:
+    lo, hi = query.get(name, (None, None))
+    return -math.inf if lo is None else lo, math.inf if hi is None else hi
+
+
+def inside(frame: pl.DataFrame, query: Box) -> int:
+    """Records in a box, by polars."""
+    for name in query:
+        frame = frame.filter(pl.col(name).is_between(*ends(query, name)))
+    return frame.height
+
+
+def share_of_box(row: Mapping[str, float], query: Box) -> float:
+    """Which part of a record's box the query covers, when records may lie anywhere in it."""
+    share = 1.0
+    for name in COLUMNS:
+        (a, b), lo, hi = ends(query, name), row[f"{name}_lo"], row[f"{name}_hi"]
+        if lo == hi:
+            share *= float(a <= lo <= b)
+        else:
+            share *= max(0.0, min(b, hi) - max(a, lo)) / (hi - lo)
+    return share
+
+
+def bounds_of_box(row: Mapping[str, float], query: Box) -> tuple[bool, bool]:
+    """Whether a record of the box is in the query for certain, and whether it can be."""
+    certain = possible = True
+    for name in COLUMNS:
+        (a, b), lo, hi = ends(query, name), row[f"{name}_lo"], row[f"{name}_hi"]
+        certain &= a <= lo and hi <= b
+        possible &= a <= hi and lo <= b
+    return certain, possible
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_boxes_are_counted_evenly_and_for_certain(client: httpx.Client, boxes: Release, weighed: bool) -> None:
+    frame = people()
+    release_id, rows = boxes
+    if weighed:
+        release_id, rows = publish(client, frame, method="boxes", rare_records="weigh")
+        assert rows["weight"].n_unique() > 1, "the weights matter somewhere else"
+    for query, count in zip(QUERIES, ask(client, release_id, QUERIES), strict=True):
+        shares = [share_of_box(row, query) for row in rows.iter_rows(named=True)]
+        assert count["estimate"] == pytest.approx(sum(shares), abs=1e-6)
+        known = [bounds_of_box(row, query) for row in rows.iter_rows(named=True)]
+        assert count["guaranteed"] == [sum(c for c, _ in known), sum(p for _, p in known)]
+        assert count["guaranteed"][0] <= inside(frame, query)
+        assert weighed or inside(frame, query) <= count["guaranteed"][1], "weighing leaves records out"
+        assert count["standard_error"] is None
+
+
+def normal(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def density_mass(row: Mapping[str, float], name: str, a: float, b: float, *, model: str) -> float:
+    """Mass of a published density between a and b, straight from its definition."""
+    z, scale = row[name], row[f"{name}_scale"]
+    if a > b:
+        return 0.0
+    if scale == 0:
+        return float(a <= z <= b)
+    if model == "gaussian":
+        return normal((b - z) / scale) - normal((a - z) / scale)
+    return max(0.0, min(b, z + scale / 2) - max(a, z - scale / 2)) / scale
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize("domains", [{}, {"age": [18, 70]}])
+def test_densities_are_integrated_within_the_declared_domain(
+    client: httpx.Client, model: str, domains: dict[str, list[float]]
+) -> None:
+    frame = people(seed=len(model + str(domains)))  # data of their own: a second draw would be refused
+    release_id, rows = publish(client, frame, method="uncertain", model=model, domains=domains)
+    for query, count in zip(QUERIES, ask(client, release_id, QUERIES), strict=True):
+        estimate, variance, naive = 0.0, 0.0, 0
+        for row in rows.iter_rows(named=True):
+            p, held = 1.0, True
+            for name in COLUMNS:
+                a, b = ends(query, name)
+                low, high = domains.get(name, (-math.inf, math.inf))
+                held &= a <= min(max(row[name], low), high) <= b
+                whole = density_mass(row, name, low, high, model=model)
+                p *= density_mass(row, name, max(a, low), min(b, high), model=model) / whole
+            estimate, variance, naive = estimate + p, variance + p * (1 - p), naive + held
+        assert count["estimate"] == pytest.approx(estimate, rel=1e-5, abs=1e-5)
+        blur = (estimate - naive) ** 2
+        error = math.sqrt(variance + (4 * blur * blur / (blur + variance) if variance > 1e-9 else 0))
+        assert count["standard_error"] == pytest.approx(error, rel=1e-3, abs=1e-2)
+        assert count["guaranteed"] is None
+
+
+@pytest.mark.skipif("condensation" not in METHODS, reason="condensation is not among the methods")
+def test_condensed_records_are_counted_as_they_are(client: httpx.Client) -> None:
+    release_id, rows = publish(client, people(), method="condensation")
+    for query, count in zip(QUERIES, ask(client, release_id, QUERIES), strict=True):
+        assert count == {"estimate": inside(rows, query), "standard_error": None, "guaranteed": None}
+
+
+def test_swapped_files_are_counted_as_they_are_and_cannot_classify(client: httpx.Client) -> None:
+    frame = microfile(7, regions=12, people=60, bases={4: 30})
+    model = {"variables": VARIABLES, "rules": [{"terms": [1, 3, 2]}]}
+    mask = [{"value": ["R04"], "at_most": 12}]
+    release_id, rows = publish(
+        client, frame, method="swaps", parameter=["region"], model=model, mask=mask, search={"method": "assignment"}
+    )
+    assert rows["hours"].null_count() > 0, "a missing value lies in no interval, and does not matter elsewhere"
+    queries: list[Box] = [{}, {"hours": [40, 80]}, {"age": [18, 30], "hours": [None, 60]}, {"income": [30_000, None]}]
+    for query, count in zip(queries, ask(client, release_id, queries), strict=True):
+        restricted = {name: interval for name, interval in query.items() if interval != [None, None]}
+        assert count == {"estimate": inside(rows, restricted), "standard_error": None, "guaranteed": None}
+    answer = client.post(f"/v1/releases/{release_id}/count", json={"queries": [{"region": [1, 2]}]})
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/queries/0/region"]
+    answer = client.post(f"/v1/releases/{release_id}/classify", json={"label": "way", "points": [[1]]})
+    assert answer.status_code == 422
+    assert "`swaps` cannot answer `classify`" in answer.json()["detail"]
+
+
+def test_many_queries_are_answered_in_their_order(client: httpx.Client, boxes: Release) -> None:
+    frame = people()
+    rng = np.random.default_rng(2)
+    low = rng.integers(10, 70, 10_000)
+    queries = [{"age": [int(lo), int(lo) + 10]} for lo in low]
+    counts = ask(client, boxes[0], queries)
+    ages = frame["age"].to_numpy()
+    for lo, count in zip(low, counts, strict=True):
+        assert count["guaranteed"][0] <= np.count_nonzero((ages >= lo) & (ages <= lo + 10)) <= count["guaranteed"][1]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"queries": [{}] * 17 + [{"height": [1, 2]}]}, "/queries/17/height"),
+        ({"queries": [{"town": [1, 2]}]}, "/queries/0/town"),
+        ({"queries": [{"a/b~c": [1, 2]}]}, "/queries/0/a~1b~0c"),
+        ({"queries": [{"age": [2, 1]}]}, "/queries/0/age"),
+        ({"queries": [{"age": [1]}]}, "/queries/0/age/1"),
+        ({"queries": [{"age": "young"}]}, "/queries/0/age"),
+        ({"queries": [{"age": [1, "x"]}]}, "/queries/0/age/1"),
+        ({"queries": []}, "/queries"),
+        ({"queries": [{}] * 10_001}, "/queries"),
+        ({}, "/queries"),
+        ({"queries": [{}], "surprise": 1}, "/surprise"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_at_its_pointer(
+    client: httpx.Client, boxes: Release, body: dict[str, Any], pointer: str
+) -> None:
+    answer = client.post(f"/v1/releases/{boxes[0]}/count", json=body)
+    assert answer.status_code == 422, answer.text
+    assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_past_the_wait_the_answer_is_a_job_whose_result_is_the_body(client: httpx.Client, boxes: Release) -> None:
+    path, body = f"/v1/releases/{boxes[0]}/count", {"queries": QUERIES}
+    before = [job["id"] for job in client.get("/v1/jobs").json()["items"]]
+    answer = client.post(path, json=body, headers={"Prefer": "respond-async"})
+    job = answer.json()
+    assert answer.status_code == 202
+    assert (job["kind"], job["method"]) == ("query", "count")
+    assert int(answer.headers["retry-after"]) >= 1
+    job = client.get(answer.headers["location"], headers={"Prefer": "wait=30"}).json()
+    assert job["state"] == "succeeded", job
+    result = client.get(f"/v1/jobs/{job['id']}/result").json()
+    assert result == client.post(path, json=body, headers={"Prefer": "wait=20"}).json()
+    assert [job["id"] for job in client.get("/v1/jobs").json()["items"]] == before, "questions are not listed"
+
+
+def test_a_deleted_release_answers_nothing_even_when_it_was_asked_before(client: httpx.Client) -> None:
+    release_id, _ = publish(client, people(60), method="boxes")
+    path = f"/v1/releases/{release_id}/count"
+    first = ask(client, release_id, QUERIES)
+    assert ask(client, release_id, QUERIES) == first
+    assert client.delete(f"/v1/releases/{release_id}").status_code == 204
+    answer = client.post(path, json={"queries": QUERIES})
+    assert (answer.status_code, answer.json()["type"]) == (404, "/problems/not-found")
+
+
+def test_ids_that_name_nothing_are_404(client: httpx.Client) -> None:
+    for release_id in ("rel_absent", "%00", "x" * 3000):
+        for question in ("count", "classify"):
+            body = {"queries": [{}]} if question == "count" else {"label": "a", "points": [[1]]}
+            assert client.post(f"/v1/releases/{release_id}/{question}", json=body).status_code == 404
+
+
+def test_whoever_is_asked_at_once_answers_all(service: Service, boxes: Release) -> None:
+    answers: list[list[dict[str, Any]]] = []
+
+    def one() -> None:
+        with service.client() as client:
+            answers.append(ask(client, boxes[0], QUERIES))
+
+    threads = [threading.Thread(target=one) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == 8
+    assert all(answer == answers[0] for answer in answers)
