@@ -9,6 +9,9 @@ from rich.table import Table
 
 from app.demo.sources import Source
 
+#: What can become of rare records.
+RARE = ("keep", "dismiss", "weigh")
+
 
 def show(
     console: Console, source: Source, ours: dict[str, Any], theirs: dict[str, Any], seconds: dict[str, float]
@@ -45,6 +48,29 @@ def show(
             f"{seconds[name]:.2f} s from request to release"
         )
     console.print("  The release holds boxes, not values; true values are shown to the publisher only.\n")
+
+
+def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
+    """Print side by side what keeping, dismissing and weighing rare records do to the release and its ranges."""
+    table = Table(title="Rare records kept, dismissed or weighed", title_justify="left")
+    for name in ("", *results):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    found = list(results.values())
+    table.add_row("records published", *(f"{one['kept']:,}" for one in found))
+    table.add_row("records left out", *(f"{one['dismissed']:,}" for one in found))
+    table.add_row("privacy uncertainty", *(_number(one["privacy_uncertainty"]) for one in found))
+    table.add_row(
+        "statistical uncertainty", *(_number(one["statistical_uncertainty"]) for one in found), end_section=True
+    )
+    for same in zip(*(one["statistics"] for one in found), strict=True):
+        if not isinstance(same[0]["estimate"], list):
+            table.add_row(f"{same[0]['kind']} of {', '.join(same[0]['of'])}", *(_range(s["guaranteed"]) for s in same))
+    console.print(table)
+    console.print(
+        "  Ranges are about the published records with their weights: leaving out what is rare narrows them and moves\n"
+        "  what they are about. By how much (`shift`) is in the job's result only.\n",
+        highlight=False,
+    )
 
 
 def _holds(interval: list[float] | None, value: float | None) -> str:

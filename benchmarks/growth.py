@@ -1,0 +1,179 @@
+"""How CPU seconds and peak memory of the box partitions grow with records and columns, and the curve in the docs.
+
+    python benchmarks/growth.py [--most 10000000] [--out docs/pictures/boxes-growth.svg]
+
+10,000 to 10,000,000 records of 5 columns (k = 10) and 2 to 50 columns of 100,000 records, the means asked. Each size is
+measured in a process of its own, twice: the first run compiles or loads the kernels. Memory is the process's peak less
+what it held before the data, in multiples of the data (Linux). Up to a million records are those of the gaussian mixture in
+../shared/bench where it is there, all others a mixture of our own.
+"""
+
+import argparse
+import json
+import runpy
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from docs.svg import BLUE, FAINT, GREY, INK, RED, Picture, Scale
+from workers.algorithms.boxes import partition
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT / ".." / "shared" / "bench" / "gaussian_mixture.py"
+ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+COLUMNS = (2, 5, 10, 20, 50)
+METHODS: tuple[partition.Method, ...] = ("optimal", "fast")
+WIDE = 100_000
+K = 10
+_TELLING = 5_000_000  # numbers below which the program itself is larger
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement."""
+
+    method: str
+    rows: int
+    columns: int
+    seconds: float
+    longest: float
+    memory: float
+
+
+def mixture(rows: int, columns: int) -> np.ndarray:
+    """Eight correlated gaussian clusters, a hundred thousand records at a time."""
+    rng = np.random.default_rng(1)
+    centres, factors = rng.normal(0, 4, (8, columns)), rng.normal(size=(8, columns, columns)) / 2
+    x = np.empty((rows, columns))
+    for first in range(0, rows, 100_000):
+        part = x[first : first + 100_000]
+        label = rng.integers(0, 8, len(part))
+        z = rng.normal(size=part.shape)
+        for cluster in range(8):
+            part[label == cluster] = centres[cluster] + z[label == cluster] @ factors[cluster].T
+    return x
+
+
+def records(rows: int, columns: int) -> np.ndarray:
+    if columns == 5 and rows <= 1_000_000 and SHARED.exists():
+        return np.ascontiguousarray(runpy.run_path(str(SHARED))["records"](rows))
+    return mixture(rows, columns)
+
+
+def peak() -> int:
+    """Peak resident bytes; of this program alone, where getrusage goes on from that of whoever started it."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
+
+
+def measure(x: np.ndarray, method: partition.Method) -> tuple[float, float]:
+    """CPU seconds of a whole partition, and of its longest step."""
+    begun, longest = time.process_time(), 0.0
+    state = partition.init(x, k=K, worth=np.ones(x.shape[1]), method=method)
+    while not partition.done(state):
+        before = time.process_time()
+        state = partition.step(state)
+        longest = max(longest, time.process_time() - before)
+    partition.result(state)
+    return time.process_time() - begun, longest
+
+
+def child(path: str, method: partition.Method) -> None:
+    """What a process of its own prints; the file is the data."""
+    rng = np.random.default_rng(0)
+    size = np.load(path, mmap_mode="r").shape
+    measure(rng.normal(size=(5000, size[1])), method)
+    before = peak()
+    x = np.load(path)
+    seconds, longest = measure(x, method)
+    print(json.dumps([seconds, longest, (peak() - before) / x.nbytes]))
+
+
+def points(sizes: list[tuple[int, int]], folder: Path) -> list[Point]:
+    found = []
+    for rows, columns in sizes:
+        path = folder / "growth.npy"
+        np.save(path, records(rows, columns))
+        for method in METHODS:
+            command = [sys.executable, __file__, "--child", str(path), method]
+            answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+            found.append(Point(method, rows, columns, *json.loads(answer)))
+            print(shown(found[-1]), flush=True)
+        path.unlink()
+    return found
+
+
+def shown(one: Point) -> str:
+    held = f"  peak {one.memory:.1f} x the data" if one.rows * one.columns >= _TELLING else ""
+    size = f"{one.rows:>10,} x {one.columns:<2}  {one.method:8}"
+    return f"{size} {one.seconds:7.2f} CPU s (longest step {one.longest:.2f}){held}"
+
+
+def exponent(found: list[Point], by: str) -> float:
+    """Slope of log seconds on log size."""
+    sizes, seconds = [np.log([getattr(one, name) for one in found]) for name in (by, "seconds")]
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
+def panel(picture: Picture, found: list[Point], by: str, left: float, words: str) -> None:
+    """One log-log curve per method."""
+    sizes = [np.log10(getattr(one, by)) for one in found]
+    seconds = [np.log10(one.seconds) for one in found]
+    x = Scale(min(sizes), max(sizes), left, left + 300)
+    y = Scale(np.floor(min(seconds)), np.ceil(max(seconds)), 330, 60)
+    for power in range(int(y.low), int(y.high) + 1):
+        picture.line([(left, y(power)), (left + 300, y(power))], stroke=FAINT)
+        picture.text(left - 6, y(power) + 4, f"{10.0**power:g} s", size=11, anchor="end")
+    for value in sorted({getattr(one, by) for one in found}):
+        picture.text(
+            x(np.log10(value)), 348, f"{value:,}" if by == "columns" else thousands(value), size=10, anchor="middle"
+        )
+    picture.text(left + 150, 368, words, anchor="middle")
+    for method, colour, dash in (("optimal", BLUE, "none"), ("fast", RED, "6 3")):
+        own = [one for one in found if one.method == method]
+        at = [(x(np.log10(getattr(one, by))), y(np.log10(one.seconds))) for one in own]
+        picture.line(at, stroke=colour, stroke_width=2, stroke_dasharray=dash)
+        for place in at:
+            picture.circle(*place, 3, fill=colour)
+        words_of = f"{method}: {by}^{exponent(own, by):.2f}"
+        picture.text(left + 12, 78 if method == "optimal" else 96, words_of, fill=colour)
+
+
+def thousands(value: int) -> str:
+    return f"{value // 1_000_000}M" if value >= 1_000_000 else f"{value // 1000}k"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=int, default=ROWS[-1])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures" / "boxes-growth.svg")
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    asked: Any = parser.parse_args()
+    if asked.child:
+        child(*asked.child)
+        return
+    if not SHARED.exists():
+        print("../shared/bench/gaussian_mixture.py is not there: a mixture of our own instead")
+    with tempfile.TemporaryDirectory() as folder:
+        longer = points([(rows, 5) for rows in ROWS if rows <= asked.most], Path(folder))
+        wider = points([(WIDE, columns) for columns in COLUMNS], Path(folder))
+    for found, by in ((longer, "rows"), (wider, "columns")):
+        for method in METHODS:
+            print(f"{method}: CPU seconds grow like {by}^{exponent([o for o in found if o.method == method], by):.2f}")
+    picture = Picture(820, 390, "CPU seconds of the box partitions by records and by columns")
+    picture.text(60, 28, "CPU seconds of a partition (k = 10), both axes logarithmic", size=14, fill=INK)
+    panel(picture, longer, "rows", 70, "records of 5 columns")
+    panel(picture, wider, "columns", 490, "columns of 100,000 records")
+    picture.text(60, 48, "one thread; exponents fitted to all points", size=11, fill=GREY)
+    picture.write(asked.out)
+    print(f"wrote {asked.out.relative_to(ROOT) if asked.out.is_relative_to(ROOT) else asked.out}")
+
+
+if __name__ == "__main__":
+    main()
