@@ -84,22 +84,22 @@ class ClassifiedPoints:
 
     classes: tuple[str, ...]
     codes: NDArray[np.int64]
-    z: NDArray[np.float64]
-    unit: NDArray[np.float64]
+    ready: classification.Index
 
     @property
     def work(self) -> float:
         """Far records are passed over."""
-        return float(self.z.size + _VOTE * len(self.classes))
+        return float(self.ready.densities.z.size + _VOTE * len(self.classes))
 
     @property
     def nbytes(self) -> int:
         """Records and their classes."""
-        return _size(self.z, self.codes)
+        held = self.ready.densities
+        return _size(held.z, held.scale, self.codes, self.ready.top, self.ready.tree.order)
 
     def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
         """By the nearest records, columns divided by their standard deviations in the release."""
-        found = classification.classify_by_nearest(self.z, self.unit, self.codes, points, neighbours, threads)
+        found = classification.classify_by_nearest(self.ready, self.codes, points, neighbours, threads)
         return Voted(found.label, found.probabilities)
 
 
@@ -138,7 +138,8 @@ def _points(job: JobContext, labels: Labels) -> Classifiable:
     names = job.releases["release_id"].spec["columns"]
     z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
     spread, voting = z.std(axis=0), labels.codes >= 0
-    return ClassifiedPoints(labels.classes, labels.codes[voting], z[voting], np.where(spread > 0.0, spread, 1.0))
+    ready = classification.nearest_index(z[voting], np.where(spread > 0.0, spread, 1.0))
+    return ClassifiedPoints(labels.classes, labels.codes[voting], ready)
 
 
 def _size(*arrays: NDArray[Any] | None) -> int:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from workers.algorithms.uncertain.classification import classify, classify_by_nearest
+from workers.algorithms.uncertain.classification import classify, classify_by_nearest, nearest_index
 from workers.algorithms.uncertain.densities import Densities, log_density, log_normaliser
 
 
@@ -100,7 +100,7 @@ def test_nearest_records_vote_once_each(seed: int, rows: int, neighbours: int) -
     rng = np.random.default_rng(seed)
     z, unit = rng.normal(size=(rows, 3)), np.array([1.0, 5.0, 0.2])
     labels, points = rng.integers(0, 3, rows), rng.normal(size=(8, 3))
-    found = classify_by_nearest(z, unit, labels, points, neighbours)
+    found = classify_by_nearest(nearest_index(z, unit), labels, points, neighbours)
     for q in range(8):
         best = np.argsort((((z - points[q]) / unit) ** 2).sum(axis=1))[:neighbours]
         expected = np.bincount(labels[best], minlength=labels.max() + 1) / len(best)

@@ -115,15 +115,26 @@ def classify(
     return _voted(found, share, int(labels.max()) + 1)
 
 
-def classify_by_nearest(
-    z: FloatArray, unit: FloatArray, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
-) -> Classified:
-    """Classify points by their nearest records, one vote each: for condensation, and as the exact baseline.
+def nearest_index(z: FloatArray, unit: FloatArray) -> Index:
+    """Make records ready for `classify_by_nearest`.
 
     Parameters
     ----------
     z : (M, n) records.
     unit : (n,) by which columns are divided before distances are taken, positive.
+    """
+    scale = np.broadcast_to(unit, z.shape).copy()
+    return index(Densities("gaussian", np.ascontiguousarray(z), scale, None, unit))
+
+
+def classify_by_nearest(
+    ready: Index, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
+) -> Classified:
+    """Classify points by their nearest records, one vote each: for condensation, and as the exact baseline.
+
+    Parameters
+    ----------
+    ready : from `nearest_index`.
     labels, points, neighbours, threads : as in `classify`.
 
     Returns
@@ -134,8 +145,6 @@ def classify_by_nearest(
     -----
     AG section III.C, the nearest-neighbour baseline. Of equal distances the ones first found count.
     """
-    scale = np.broadcast_to(unit, z.shape).copy()
-    ready = index(Densities("gaussian", np.ascontiguousarray(z), scale, None, unit))
     _check(ready, labels, points, neighbours)
     places = _best(ready, points, min(neighbours, len(labels)), threads)[2]
     return _voted(labels[ready.tree.order][places], np.ones(places.shape), int(labels.max()) + 1)

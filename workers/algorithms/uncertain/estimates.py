@@ -15,7 +15,7 @@ none of them.
 Standard errors (noise only, terms of order 1/M^2 left out). For a form u^T A u, u = X_p - E + noise, A symmetric:
     Var = 4 m^T A S_p A m + 2 tr(A S_p A S_p) + kappa_4 sum_i (g_i^T A g_i)^2,
 m the part without noise, g_i the columns of G_p; m m^T is estimated by w w^T - S_p. Variance and covariance are the
-means of such forms, A = e_j e_j^T or (e_j e_k^T + e_k e_j^T) / 2; the correlation by the delta method, A the combination
+means of such forms, A = e_j e_j^T or (e_j e_k^T + e_k e_j^T) / 2; the correlation by the delta method, with A =
     A_jk / (sigma_j sigma_k) - (rho / 2)(A_jj / sigma_j^2 + A_kk / sigma_k^2).
 """
 
