@@ -23,6 +23,7 @@ class Scales(StrEnum):
     """Who shares a scale; a scale of one's own names the record to whoever knows the original."""
 
     COMMON = "common"
+    LEVELS = "levels"
     SHARED = "shared"
     PER_RECORD = "per_record"
 
@@ -59,8 +60,8 @@ class UncertainSpec(DatasetJobSpec):
     model: Model = Field(default=Model.GAUSSIAN, description="`uniform`: a cube instead of a bell.")
     scales: Scales = Field(
         default=Scales.COMMON,
-        description="`common`: one for all; `shared`: one per cell of space; `per_record`: the smallest, but they "
-        "identify records to whoever knows the original.",
+        description="`common`: one for all; `levels`: a few, each shared by records of like density; `shared`: one "
+        "per cell of space; `per_record`: the smallest, but they identify records to whoever knows the original.",
     )
     dismiss: float | None = Field(
         default=None, ge=0, lt=1, description="Share of rare records left out; default 0.01; not with `per_record`."
@@ -68,7 +69,9 @@ class UncertainSpec(DatasetJobSpec):
     cell_size: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
         default=None, description="Least number of records that share a scale under `shared`; default 8 k."
     )
-    scaling: Scaling = Field(default=Scaling.GLOBAL, description="`local` and `rotated` not with `common` scales.")
+    scaling: Scaling = Field(
+        default=Scaling.GLOBAL, description="`local` and `rotated` not with `common` and `levels`."
+    )
     minimum_scale: NotNegative | dict[ColumnName, NotNegative] = Field(
         default=0.0, description="Least scale, in the columns' own units: one for all columns, or for each."
     )

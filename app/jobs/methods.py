@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.contracts.boxes import BoxesSpec
+from app.contracts.condensation import CondensationSpec
 from app.contracts.groups import GroupSpec
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.contracts.queries import ClassifySpec, CountSpec
 from app.contracts.swaps import SwapsSpec
 from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError
-from app.jobs import boxes, groups, queries, swaps, uncertain
+from app.jobs import boxes, condensation, groups, queries, swaps, uncertain
 from app.jobs.inputs import Fields, Given
 
 
@@ -65,6 +66,14 @@ METHODS: dict[str, Method] = {
             draws=True,
         ),
         Method(
+            "condensation",
+            JobKind.ANONYMIZATION,
+            CondensationSpec,
+            Queue.BATCH,
+            fill=condensation.fill,
+            check=condensation.check,
+        ),
+        Method(
             "swaps",
             JobKind.ANONYMIZATION,
             SwapsSpec,
@@ -90,7 +99,7 @@ METHODS: dict[str, Method] = {
 
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: dict[JobKind, frozenset[str]] = {
-    JobKind.ANONYMIZATION: frozenset({"condensation"}),
+    JobKind.ANONYMIZATION: frozenset(),
     JobKind.AUDIT: frozenset({"linkage", "table", "frontier"}),
     JobKind.QUERY: frozenset(),
 }

@@ -80,10 +80,10 @@ def _names(spec: UncertainSpec) -> Iterator[FieldError]:
 
 
 def _meaningless(spec: UncertainSpec) -> Iterator[FieldError]:
-    if spec.scaling is not Scaling.GLOBAL and spec.scales is Scales.COMMON:
+    if spec.scaling is not Scaling.GLOBAL and spec.scales in {Scales.COMMON, Scales.LEVELS}:
         yield FieldError(
             "/scaling",
-            f"scaling `{spec.scaling}` gives every neighbourhood its own shape, `common` scales give all the same: "
+            f"scaling `{spec.scaling}` gives every neighbourhood a shape, `{spec.scales}` scales give all the same: "
             "ask for scales `shared` or `per_record`",
         )
     if spec.dismiss and spec.scales is Scales.PER_RECORD:

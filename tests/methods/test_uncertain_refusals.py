@@ -47,6 +47,7 @@ def small(client: httpx.Client) -> str:
         ({"domains": {"größe": [9, 1]}}, "", "lo below hi"),
         ({"domains": {"text": [1, 9]}}, "/domains/text", "not one of"),
         ({"scaling": "local"}, "/scaling", "`shared` or `per_record`"),
+        ({"scaling": "local", "scales": "levels"}, "/scaling", "`shared` or `per_record`"),
         ({"scaling": "rotated", "scales": "common"}, "/scaling", "`shared` or `per_record`"),
         ({"scales": "per_record", "dismiss": 0.1}, "/dismiss", "per_record"),
         ({"dismiss": 1.0}, "/dismiss", ""),
@@ -103,7 +104,7 @@ def test_a_k_that_no_scale_reaches_is_refused_with_the_largest_that_is(
     )
 
 
-@pytest.mark.parametrize("scales", ["common", "shared", "per_record"])
+@pytest.mark.parametrize("scales", ["common", "levels", "shared", "per_record"])
 def test_one_record_is_published_as_it_is_and_flagged(client: httpx.Client, scales: str) -> None:
     frame = pl.DataFrame({"x": [3.25], "y": [7]})
     spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x", "y"], "k": 1}
@@ -113,7 +114,7 @@ def test_one_record_is_published_as_it_is_and_flagged(client: httpx.Client, scal
     assert "zero-scale" in client.get(f"/v1/releases/{job['release_id']}").json()["flags"]
 
 
-@pytest.mark.parametrize("scales", ["common", "shared", "per_record"])
+@pytest.mark.parametrize("scales", ["common", "levels", "shared", "per_record"])
 def test_a_constant_column_does_no_harm(client: httpx.Client, scales: str) -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": rng.normal(size=60), "fest": np.full(60, 5.0), "id": [f"p{i}" for i in range(60)]})
@@ -123,7 +124,7 @@ def test_a_constant_column_does_no_harm(client: httpx.Client, scales: str) -> No
     assert np.isfinite(rows.drop("id").to_numpy()).all()
     varying = rows.drop("fest", "fest_scale")
     found = expected_anonymity(
-        varying, truth[:, :1], ["x"], model="gaussian", unit=np.ones(1), by_cell=scales == "shared"
+        varying, truth[:, :1], ["x"], model="gaussian", unit=np.ones(1), by_cell=scales in {"levels", "shared"}
     )
     assert found.min() >= 4 * (1 - 1e-9), "whoever knows the constant knows no more"
 

@@ -12,6 +12,7 @@ from workers.runners.base import Runner
 #: method -> "module:attribute" of its runner, an instance or a class without arguments.
 RUNNERS: dict[str, str] = {
     "boxes": "workers.runners.boxes:BoxesRunner",
+    "condensation": "workers.runners.condensation:CondensationRunner",
     "classify": "workers.runners.queries:ClassifyRunner",
     "count": "workers.runners.queries:CountRunner",
     "group": "workers.runners.groups:GroupRunner",

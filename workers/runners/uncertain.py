@@ -22,8 +22,8 @@ from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.frames.columns import take_rows
 from workers.runners.frames.release import write_release
 from workers.runners.records import Records, complete_records
-from workers.runners.uncertain_anonymity import after_draws, with_kept
-from workers.runners.uncertain_estimates import estimates
+from workers.runners.uncertain_anonymity import after_draws, expected, with_kept
+from workers.runners.uncertain_estimates import public_estimates
 
 #: Share of the whole job that is spent before the calibration and before the release is written.
 _READ, _CALIBRATED = 0.05, 0.85
@@ -100,9 +100,10 @@ class UncertainRunner:
             spec,
             records,
             calibrated,
+            expected=expected(job, spec, records, calibrated),
             draw=job.draw,
-            with_keep=with_kept(job, spec.keep, records, calibrated),
-            all_draws=after_draws(job, records, calibrated),
+            with_keep=with_kept(job, spec, records, calibrated),
+            all_draws=after_draws(job, spec, records, calibrated),
         )
         return Outcome(
             summary=result,
@@ -112,7 +113,7 @@ class UncertainRunner:
                 columns=uncertain_report.release_schema(spec, job.dataset),
                 files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
                 flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
-                statistics=estimates(spec.columns, densities),
+                statistics=public_estimates(spec.columns, densities),
                 parameters=uncertain_report.public_parameters(spec, calibrated.unit),
                 link=_written(link, job.scratch),
             ),

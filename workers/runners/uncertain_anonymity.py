@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.uncertain import Anonymity
+from app.contracts.uncertain import Anonymity, Scales, UncertainSpec
+from workers.algorithms.uncertain.calibration_expected import Anonymity as Evaluated
 from workers.algorithms.uncertain.calibration_expected import anonymity
 from workers.algorithms.uncertain.calibration_state import Calibrated
 from workers.runners.base import JobContext
@@ -22,26 +23,42 @@ _TOLERANCE = 1e-3
 _FRACTION = 0.95
 
 
-def with_kept(job: JobContext, keep: Sequence[str], records: Records, calibrated: Calibrated) -> Anonymity | None:
-    """Expected anonymity among the released records that agree in the kept columns.
+def expected(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> tuple[Anonymity, float]:
+    """Expected anonymity of the released records, and by how much the true one may exceed it.
+
+    Of scales on levels the calibration only learns that k is reached; how far it is exceeded is evaluated here.
+    """
+    found = calibrated.expected
+    told = Anonymity(min=found.least, mean=found.mean, max=found.largest, evaluated=found.evaluated)
+    if spec.scales is not Scales.LEVELS:
+        return told, calibrated.certified_error
+    parts = [_among(job, records, calibrated, members=one) for one in _by_class(_matched(spec, calibrated))]
+    whole = _summary([part.least for part in parts])
+    least = whole.min if whole.evaluated == len(calibrated.rows) else found.least
+    return whole.model_copy(update={"min": least}), float(max(part.missing.max() for part in parts))
+
+
+def with_kept(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
+    """Expected anonymity among the released records that agree in the kept columns; None where none are kept.
 
     Parameters
     ----------
     job : told how far it is; where the records' kept columns are read.
-    keep : kept columns.
+    spec : what was asked.
     records, calibrated : the records and their densities.
     """
-    if not keep:
+    if not spec.keep:
         return None
-    table = take_rows(job.dataset_path(), keep, records.rows[calibrated.rows])
-    members = _by_class(classes(table))
+    codes = classes(take_rows(job.dataset_path(), spec.keep, records.rows[calibrated.rows])).astype(np.int64)
+    matched = _matched(spec, calibrated)
+    members = _by_class(codes * (int(matched.max()) + 1) + matched)
     alone = [np.ones(sum(len(one) == 1 for one in members))]
     several = [one for one in members if len(one) > 1]
     step = max(1, -(-len(several) // _MOST_CLASSES))
-    return _summary(alone + [_among(job, records, calibrated, members=one) for one in several[::step]])
+    return _summary(alone + [_among(job, records, calibrated, members=one).least for one in several[::step]])
 
 
-def after_draws(job: JobContext, records: Records, calibrated: Calibrated) -> Anonymity | None:
+def after_draws(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
     """Expected anonymity when all draws of these data are known, had all of them these scales; None at the first.
 
     Notes
@@ -51,21 +68,35 @@ def after_draws(job: JobContext, records: Records, calibrated: Calibrated) -> An
     """
     if job.draw == 1:
         return None
+    members = _by_class(_matched(spec, calibrated))
     if calibrated.model == "uniform":
         calibrated = replace(calibrated, scale=calibrated.scale / job.draw)
     draws = job.draw if calibrated.model == "gaussian" else 1
-    return _summary([_among(job, records, calibrated, members=np.arange(len(calibrated.rows)), draws=draws)])
+    return _summary([_among(job, records, calibrated, members=one, draws=draws).least for one in members])
 
 
-def _by_class(codes: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+def _matched(spec: UncertainSpec, calibrated: Calibrated) -> NDArray[np.int64]:
+    """Who is still a candidate for whom after scales have been compared: those who share one, where scales are shared.
+
+    Scales per record leave nobody; what is said of such a release is the paper's count, among all.
+    """
+    if spec.scales in {Scales.COMMON, Scales.PER_RECORD}:
+        return np.zeros(len(calibrated.rows), dtype=np.int64)
+    shape = calibrated.scale
+    if calibrated.axes is not None:
+        shape = np.hstack([shape, calibrated.axes.reshape(len(shape), -1)])
+    return np.unique(shape, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _by_class(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
 
 
 def _among(
     job: JobContext, records: Records, calibrated: Calibrated, *, members: NDArray[np.int64], draws: int = 1
-) -> NDArray[np.float64]:
-    """Expected anonymity of some released records among themselves."""
+) -> Evaluated:
+    """Expected anonymity of some released records among themselves, of very many of a sample."""
     job.tick(_FRACTION, "anonymity")
     part = replace(
         calibrated,
@@ -74,8 +105,7 @@ def _among(
         axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[members]),
     )
     asked = np.unique(np.linspace(0, len(members) - 1, min(len(members), _MOST)).astype(np.int64))
-    found = anonymity(records.values, part, draws=draws, asked=asked, tolerance=_TOLERANCE, threads=job.threads)
-    return found.least
+    return anonymity(records.values, part, draws=draws, asked=asked, tolerance=_TOLERANCE, threads=job.threads)
 
 
 def _summary(parts: Sequence[NDArray[np.float64]]) -> Anonymity:

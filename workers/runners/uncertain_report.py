@@ -1,12 +1,11 @@
 """What an uncertain release and its job say in words and numbers: result, public statistics, flags, schema."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.uncertain import Anonymity, EstimatedStatistic, Scales, Scaling, UncertainResult, UncertainSpec
+from app.contracts.uncertain import Anonymity, Scales, Scaling, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration_state import Calibrated
 from workers.algorithms.uncertain.densities import Densities
 from workers.runners.base import DatasetRef
@@ -22,6 +21,7 @@ def result(
     records: Records,
     calibrated: Calibrated,
     *,
+    expected: tuple[Anonymity, float],
     draw: int,
     with_keep: Anonymity | None,
     all_draws: Anonymity | None,
@@ -33,11 +33,11 @@ def result(
     spec : what was asked.
     records : the complete records.
     calibrated : their densities.
+    expected : anonymity, and by how much the true one may exceed it.
     draw : 1 for the first release of these data.
     with_keep : among records with the same kept columns, where any are kept.
     all_draws : given all draws, where this is not the first.
     """
-    expected = calibrated.expected
     made = UncertainResult(
         records=records.total,
         released=len(calibrated.rows),
@@ -47,10 +47,8 @@ def result(
         model=spec.model,
         scales=spec.scales,
         scaling=spec.scaling,
-        expected_anonymity=Anonymity(
-            min=expected.least, mean=expected.mean, max=expected.largest, evaluated=expected.evaluated
-        ),
-        certified_error=calibrated.certified_error,
+        expected_anonymity=expected[0],
+        certified_error=expected[1],
         zero_scale_records=calibrated.zero_scale,
         mean_scale=dict(zip(spec.columns, calibrated.scale.mean(axis=0).tolist(), strict=True)),
         cells=calibrated.cells,
@@ -106,8 +104,3 @@ def release_schema(spec: UncertainSpec, dataset: DatasetRef | None) -> list[dict
         *({"name": name, "type": "number"} for name in own),
         *({"name": name, "type": types[name]} for name in spec.keep),
     ]
-
-
-def public_statistics(estimates: Sequence[EstimatedStatistic]) -> list[dict[str, Any]]:
-    """What is estimated of the original from the release alone."""
-    return [one.model_dump(mode="json") for one in estimates]
