@@ -19,7 +19,7 @@ from workers.algorithms.core.types import FloatArray
 from workers.algorithms.uncertain import schemes
 from workers.algorithms.uncertain.calibration_expected import expectation
 from workers.algorithms.uncertain.calibration_state import Calibrated, Request, check_request
-from workers.algorithms.uncertain.scaling import units
+from workers.algorithms.uncertain.scaling import scaled, units
 
 Stage: TypeAlias = Literal["calibration", "done"]
 
@@ -123,7 +123,7 @@ def calibrate(x: FloatArray, request: Request) -> Calibrated:
 
 def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Calibrated]:
     unit = units(x)
-    y = np.ascontiguousarray(x / unit)
+    y = scaled(x, unit)
     k = np.ascontiguousarray(np.broadcast_to(np.asarray(request.k, dtype=np.float64), len(x)))
     scheme = yield from _scheme(x, y, k, request)
     expected = yield from expectation(y, scheme, request)

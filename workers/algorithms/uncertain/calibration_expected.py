@@ -17,6 +17,7 @@ from workers.algorithms.uncertain.calibration_solver import Question, Solved, an
 from workers.algorithms.uncertain.calibration_state import Calibrated, Expected, Request
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import tree_of
+from workers.algorithms.uncertain.scaling import scaled
 from workers.algorithms.uncertain.schemes import Scheme
 from workers.algorithms.uncertain.schemes_rare import grown, identity
 
@@ -40,7 +41,7 @@ class Anonymity:
 
 
 def expectation(y: FloatArray, scheme: Scheme, request: Request) -> Generator[float, None, Expected]:
-    """Least, mean and largest anonymity; a common scale reaches so far that only a sample is evaluated of many records."""
+    """Least, mean and largest anonymity; a common scale reaches far, so that of many records a sample is evaluated."""
     values = scheme.anonymity
     if request.scales == "common" and len(values):
         kept = y[scheme.rows]
@@ -76,9 +77,8 @@ def anonymity(
     ----------
     x : (N, n) the records that were calibrated.
     calibrated : their scales.
-    draws : number m of independent draws with these scales that an adversary holds. Gaussian: their mean is all that he
-        needs, and it is one draw with scale / sqrt(m), exactly. Uniform: he takes the intersection of m cubes; a record is
-        in it with probability prod ((a - |w|)/a)^m.
+    draws : number m of independent draws with these scales that an adversary holds. Gaussian: their mean is all that
+        he needs, and it is one draw with scale / sqrt(m), exactly. Uniform: not computed for more than one.
     asked : places among the kept records; all of them by default.
     tolerance : what the lower bound may lack, relative.
 
@@ -89,8 +89,13 @@ def anonymity(
     Notes
     -----
     Linking the draws of a record to one another is taken for granted: that is the adversary's best case.
+
+    Raises
+    ------
+    ValueError
+        Several draws of the uniform model.
     """
-    kept = np.ascontiguousarray(x[calibrated.rows] / calibrated.unit)
+    kept = scaled(x[calibrated.rows], calibrated.unit)
     records, n = kept.shape
     model: Model = calibrated.model
     scale = calibrated.scale if calibrated.axes is not None else calibrated.scale / calibrated.unit

@@ -6,6 +6,7 @@ tree : records in leaf order, in scaled units.  shape : the metric, see `calibra
 need : k.  sigma : scale.  A : expected anonymity.
 """
 
+import itertools
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from workers.algorithms.core.types import FloatArray, IntArray
-from workers.algorithms.uncertain import calibration_kernels as kernels
+from workers.algorithms.uncertain.calibration_bins import CELLS, REACH
+from workers.algorithms.uncertain.calibration_kernels import gaussian
+from workers.algorithms.uncertain.calibration_overlaps import uniform
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import Tree
 
@@ -59,7 +62,7 @@ class Question:
 @cache
 def _table() -> FloatArray:
     """(2, cells + 1): Q and its steepness at every cell's edge."""
-    t = np.arange(int(kernels.REACH * kernels.CELLS) + 1) / kernels.CELLS
+    t = np.arange(int(REACH * CELLS) + 1) / CELLS
     return np.ascontiguousarray(np.stack([ndtr(-t), np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)]))
 
 
@@ -85,10 +88,8 @@ def _run(
     scale, anonymity, missing = out.scale[cut], out.anonymity[cut], out.missing[cut]
     budget = _budget(shape)
     if model == "gaussian":
-        return int(
-            kernels.gaussian(tree.rows, tree.blocked, *places, tolerance, _table(), budget, scale, anonymity, missing)
-        )
-    done = int(kernels.uniform(tree.rows, *places, budget, scale, anonymity))
+        return int(gaussian(tree.rows, tree.blocked, *places, tolerance, _table(), budget, scale, anonymity, missing))
+    done = int(uniform(tree.rows, *places, budget, scale, anonymity))
     missing[:done] = np.inf if question.early else 0.0
     return done
 
@@ -106,16 +107,17 @@ def solving(
 
     Notes
     -----
-    AG eqs. 10 and 15. Results do not depend on the number of threads beyond the tolerance: a record's answer starts from
-    its predecessor's scale as a guess.
+    AG eqs. 10 and 15. Results do not depend on the number of threads beyond the tolerance: a record's answer starts
+    from its predecessor's scale as a guess.
     """
     m = len(question.asked)
     out = Solved(np.empty(m), np.empty(m), np.empty(m))
     edges = np.linspace(0, m, threads + 1).astype(int).tolist()
-    parts = [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a < b]
+    parts = [(a, b) for a, b in itertools.pairwise(edges) if a < b]
     with ThreadPoolExecutor(threads) as pool:
         while parts:
-            done = pool.map(lambda part: _run(tree, model, shape, question, tolerance, out, part), parts)
+            run = map if len(parts) == 1 else pool.map  # a pool starts its threads when they are needed
+            done = run(lambda part: _run(tree, model, shape, question, tolerance, out, part), parts)
             parts = [(a + d, b) for (a, b), d in zip(parts, done, strict=True) if a + d < b]
             while (
                 parts

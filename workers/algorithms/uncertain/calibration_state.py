@@ -30,8 +30,8 @@ class UnreachableKError(ValueError):
 
     def __init__(self, asked: float, largest: float, records: int) -> None:
         super().__init__(
-            f"k = {asked:g} asked, {records} records: the expected anonymity stays below it at every scale, the largest k"
-            f" is {largest:g}"
+            f"k = {asked:g} asked, {records} records: the expected anonymity stays below it at every scale, the largest"
+            f" k is {largest:.10g}"
         )
         self.asked = asked
         self.largest = largest

@@ -3,14 +3,14 @@
 Notation
 --------
 x : (M, n), kept records.  Z : (M, n), drawn.  s : scales.  e : standard draw along each axis.
-g : grid of a record's column, a power of ten: 1e-7 of its scale at most, and well above the resolution of floats there.
+g : grid of a record's column, a power of ten: 1e-7 of its scale at most, and well above the resolution of floats.
 
-AG Definition 2.1: Z = x + s e, e normal (eq. 2) or uniform on [-1/2, 1/2] (section II.B). Where a domain is declared, Z is
-left where it falls: clipping would pile records up at the bounds with a density that is not f, and drawing again until
-Z lies inside would make the fit depend on the distance from the bound, so that AG's probabilities no longer hold.
+AG Definition 2.1: Z = x + s e, e normal (eq. 2) or uniform on [-1/2, 1/2] (section II.B). Where a domain is declared, Z
+is left where it falls: clipping would pile records up at the bounds with a density that is not f, and drawing again
+until Z lies inside would make the fit depend on the distance from the bound, so that AG's probabilities no longer hold.
 
-Departure: Z is rounded to the grid g. In floating point x + s e takes values only some x can reach (of a record at 0 all
-bits of the draw survive, of one at 39 only the upper ones), and an adversary reads that off the last bits (Mironov 2012).
+Departure: Z is rounded to the grid g. In floating point x + s e takes values only some x can reach (of a record at 0
+all bits of the draw survive, of one at 39 only the upper ones): the last bits would tell (Mironov 2012).
 """
 
 import numpy as np
@@ -54,7 +54,7 @@ def _drawn(
     if calibrated.model == "gaussian":
         e = rng.standard_normal(scale.shape)
     else:
-        moved = (grid if axes is None else grid / unit).sum(axis=1, keepdims=True) if axes is not None else grid
+        moved = grid if axes is None else (grid / unit).sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(scale > 0.0, np.maximum(1.0 - moved / scale, 0.0), 0.0)
         e = (rng.random(scale.shape) - 0.5) * room  # rounding to the grid must not leave the cube

@@ -1,4 +1,4 @@
-"""Kernels of the tree of neighbours: building it, and nearest records.
+"""Kernels of the tree of neighbours: building it, nearest records, distances to boxes.
 
 They stand in one file because numba's cache watches only the file of the kernel that is called.
 
@@ -8,8 +8,12 @@ y : (N, n), records in scaled units; `rows` the same in leaf order.
 order : (N,), place in y of each row in leaf order.
 start : (nodes + 1 levels) first row of each node, `end` one past its last; node i has the children 2 i + 1 and 2 i + 2.
 box : (nodes, 2, n), least and largest values of a node's records: the smallest box about them.
+T : the metric of a record, v = T (y' - y). shape (S, n): diagonals of T; shape (S, n n): whole matrices; S = 1 for all
+    records alike, else one for each row.
 blocked : (N n,), the rows once more, leaf by leaf, inside a leaf column by column: what a vector unit reads in a row.
 """
+
+import math
 
 import numpy as np
 from numba import njit
@@ -18,7 +22,7 @@ from workers.algorithms.core.types import FloatArray, IntArray
 
 
 @njit(nogil=True, cache=True)
-def build(
+def build(  # noqa: C901
     y: FloatArray, order: IntArray, start: IntArray, end: IntArray, box: FloatArray, first: int, last: int
 ) -> None:
     """Bound nodes first .. last - 1 and halve those that have children, by count, across their widest side.
@@ -91,7 +95,7 @@ def lay_out(
 
 
 @njit(nogil=True, cache=True)
-def nearest(
+def nearest(  # noqa: C901
     rows: FloatArray,
     start: IntArray,
     end: IntArray,
@@ -146,7 +150,7 @@ def nearest(
                 q = 0.0
                 child = 2 * node + 1 + side
                 for c in range(n):
-                    w = max(max(box[child, 0, c] - rows[p, c], rows[p, c] - box[child, 1, c]), 0.0)
+                    w = max(box[child, 0, c] - rows[p, c], rows[p, c] - box[child, 1, c], 0.0)
                     q += w * w
                 gap[side] = q
             nearer = 0 if gap[0] <= gap[1] else 1
@@ -154,3 +158,25 @@ def nearest(
                 stack[top] = 2 * node + 1 + side
                 away[top] = gap[side]
                 top += 1
+
+
+@njit(nogil=True, cache=True)
+def gap_to(
+    box: FloatArray, node: int, centre: FloatArray, shape: FloatArray, mine: int, full: bool, largest: bool
+) -> float:
+    """Least |v| (or largest component of v) over a node's box, or a little less."""
+    n = len(centre)
+    total = 0.0
+    for a in range(n):
+        if full:
+            middle = 0.0
+            half = 0.0
+            for c in range(n):
+                weight = shape[mine, a * n + c]
+                middle += weight * (0.5 * box[node, 0, c] + 0.5 * box[node, 1, c] - centre[c])
+                half += abs(weight) * (0.5 * box[node, 1, c] - 0.5 * box[node, 0, c])
+            w = max(abs(middle) * (1.0 - 1e-13) - half * (1.0 + 1e-13), 0.0)
+        else:
+            w = max(box[node, 0, a] - centre[a], centre[a] - box[node, 1, a], 0.0) * shape[mine, a]
+        total = max(total, w) if largest else total + w * w
+    return total if largest else math.sqrt(total)

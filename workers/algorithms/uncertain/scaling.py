@@ -2,13 +2,13 @@
 
 Notation
 --------
-x : (N, n), records in the columns' units.  U : (n,), units.  y = x / U, scaled records.
+x : (N, n), records in the columns' units.  U : (n,), units.  y = (x - origin) / U, scaled records.
 gamma : standard deviations among neighbours in scaled units (divisor their number), at least FLOOR.
 T : (n, n), metric: v = T (y' - y) has unit spread. local: diag(1 / gamma); rotated: rows axis_a / gamma_a.
 
 AG section II.C, eq. 16; science.md section 3. Departures: units are rounded to two significant digits, because they are
-published and must not be a function of one value to full precision; gamma has a floor of 0.05 of the global unit, without
-which a tied axis would be published exactly (with k <= n the covariance of neighbours is singular).
+published and must not be a function of one value to full precision; gamma has a floor of 0.05 of the global unit,
+without which a tied axis would be published exactly (with k <= n the covariance of neighbours is singular).
 """
 
 import numpy as np
@@ -50,8 +50,26 @@ def units(x: FloatArray) -> FloatArray:
     return np.where((high > low) & (deviation > 0.0), rounded(np.maximum(deviation, 1e-300), 2), 1.0)
 
 
+def scaled(x: FloatArray, unit: FloatArray) -> FloatArray:
+    """Records in scaled units, about an origin that keeps their differences.
+
+    Parameters
+    ----------
+    x : (N, n) records.
+    unit : (n,) U.
+
+    Notes
+    -----
+    Where all values have one sign the one nearest to 0 is the origin: differences far below the values survive the
+    division. Values within two units in the last place may become equal.
+    """
+    low, high = x.min(axis=0), x.max(axis=0)
+    origin = np.where(low > 0.0, low, np.where(high < 0.0, high, 0.0))
+    return np.ascontiguousarray((x - origin) / unit)
+
+
 def local_spread(y: FloatArray) -> FloatArray:
-    """gamma of groups of neighbours.
+    """Spread gamma of groups of neighbours.
 
     Parameters
     ----------
@@ -61,7 +79,7 @@ def local_spread(y: FloatArray) -> FloatArray:
     -------
     (..., n) float64, at least FLOOR.
     """
-    return np.maximum(y.std(axis=-2), FLOOR)
+    return np.asarray(np.maximum(y.std(axis=-2), FLOOR))
 
 
 def principal_axes(y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -91,9 +109,8 @@ def rounded_axes(axes: FloatArray) -> FloatArray:
 
     Notes
     -----
-    What is published of a cell is then no function of one record to full precision. Rows stay independent: each
-    rounded row is within 0.005 sqrt(n) of the original, far less than a right angle for n <= 30; the QR decomposition is
-    that of Gram and Schmidt with signs restored.
+    What is published of a cell is then no function of one record to full precision. Whatever the rounded rows are, the
+    QR decomposition (that of Gram and Schmidt, signs restored) gives orthonormal ones.
     """
     q, r = np.linalg.qr(np.round(axes, 2).T)
     signs = np.where(np.diag(r) < 0.0, -1.0, 1.0)

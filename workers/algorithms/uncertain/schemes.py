@@ -5,8 +5,8 @@ Notation
 y : (N, n), records in scaled units.  k : (N,), expected anonymity wanted.
 sigma : scale of a record, of a cell, or of all.  m : least records of a cell.
 
-AG section II (per record), and science.md section 3 (common, shared): whoever knows the original recomputes all scales and
-matches them with the published ones, so that anonymity must be counted among those who share a scale.
+AG section II (per record), and science.md section 3 (common, shared): whoever knows the original recomputes all scales
+and matches them with the published ones, so that anonymity must be counted among those who share a scale.
 """
 
 from collections.abc import Generator
@@ -182,8 +182,8 @@ def shared(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Wor
 
     Notes
     -----
-    Cells are the leaves of a tree by halves over the kept records: of m records at least, fewer than 2 m. Their bounds are
-    not published; who is in one can be told by whoever knows the original, and that is all that a scale tells him.
+    Cells are the leaves of a tree by halves over the kept records: of m records at least, fewer than 2 m. Their bounds
+    are not published; who is in one can be told by whoever knows the original, and that is all a scale tells him.
     """
     kept, _ = yield from keeping(x, y, k, request)
     size = request.cell_size or int(np.ceil(8.0 * k.max()))

@@ -9,10 +9,10 @@ core of a set at s : its largest part in which every record has k in expectation
 What a scale tells whoever knows the original is the rung, and on it k records fit in expectation: the guarantee of one
 scale in each spatial cell, but records of like density share a rung wherever they lie, and neighbours mostly do.
 
-The union of two parts that satisfy each other's definition satisfies it, so a core is unique, and leaving out who has too
-little until nobody has finds it. From the lowest rung upward each takes the core of what is left, if that is at least
-half of it (many thin rungs leave each other hollow). Of what stays above the last rung the rarest are dismissed, where
-that is allowed; the others share the smallest scale that does.
+The union of two parts that satisfy each other's definition satisfies it, so a core is unique, and leaving out who has
+too little until nobody has finds it. From the lowest rung upward each takes the core of what is left, if that is at
+least half of it (many thin rungs leave each other hollow). Of what stays above the last rung the rarest are dismissed,
+where that is allowed; the others share the smallest scale that does.
 """
 
 from collections.abc import Generator

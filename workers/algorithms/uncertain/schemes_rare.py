@@ -1,12 +1,12 @@
-"""The records that need the largest scales: how many may be left out, which they are, and what the rest needs in common.
+"""The records that need the largest scales: how many may be left out, which they are, what the rest needs in common.
 
 Notation
 --------
 N : records.  k : (N,), expected anonymity wanted.  sigma_i : smallest scale with A_i >= k_i, see `calibration_kernels`.
 D : records left out (dismissed).  c : common scale.
 
-Departure from AG, science.md section 3: a scale of one's own identifies its record to whoever knows the original, so all
-records share c; the rare records that would make it large are left out first (XF 9).
+Departure from AG, science.md section 3: a scale of one's own identifies its record to whoever knows the original, so
+all records share c; the rare records that would make it large are left out first (XF 9).
 """
 
 from collections.abc import Generator
@@ -110,8 +110,8 @@ def largest_scales(tree: Tree, need: FloatArray, request: Request, number: int) 
 
     Notes
     -----
-    A sample tells where the largest scales begin. Whoever reaches k there (a look at the nearest neighbours nearly always
-    proves it) needs no scale of his own to be found.
+    A sample tells where the largest scales begin. Whoever reaches k there (a look at the nearest neighbours nearly
+    always proves it) needs no scale of his own to be found.
     """
     records = len(need)
     scale, missing, exact = np.empty(records), np.zeros(records), np.zeros(records, dtype=np.bool_)

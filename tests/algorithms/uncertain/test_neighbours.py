@@ -1,0 +1,57 @@
+"""The tree of neighbours holds every record once, in boxes that fit, and finds the nearest."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.algorithms.uncertain.oracle import tables
+from workers.algorithms.uncertain.neighbours import nearest_others, tree_of
+from workers.algorithms.uncertain.scaling import rounded_up, units
+
+
+@settings(deadline=None, max_examples=60)
+@given(y=tables(), smallest=st.integers(1, 9))
+def test_halves_hold_every_record_once_and_boxes_are_tight(y: np.ndarray, smallest: int) -> None:
+    tree = tree_of(y, smallest)
+    assert sorted(tree.order.tolist()) == list(range(len(y)))
+    assert (tree.rows == y[tree.order]).all()
+    for node, (s, e) in enumerate(zip(tree.start, tree.end, strict=True)):
+        assert (tree.box[node, 0] == tree.rows[s:e].min(axis=0)).all()
+        assert (tree.box[node, 1] == tree.rows[s:e].max(axis=0)).all()
+    start, end = tree.leaves
+    assert start.tolist() == [0, *end[:-1].tolist()]
+    assert (end - start).min() >= min(smallest, len(y))
+    assert (end - start).max() <= 2 * smallest
+    for s, e in zip(start, end, strict=True):
+        assert (tree.rows[s:e] == tree.blocked[s * y.shape[1] : e * y.shape[1]].reshape(y.shape[1], e - s).T).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(y=tables(), count=st.integers(1, 6))
+def test_nearest_others_are_those_of_the_full_search(y: np.ndarray, count: int) -> None:
+    count = min(count, len(y) - 1)
+    tree = tree_of(y, 3)
+    found, visits = nearest_others(tree, 0, len(y), count)
+    distance = ((tree.rows[:, None] - tree.rows[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(distance, np.inf)
+    assert (np.take_along_axis(distance, found, axis=1) == np.sort(distance, axis=1)[:, :count]).all()
+    assert all(len(set(row)) == count for row in found.tolist())
+    assert visits >= len(y)
+
+
+@given(st.floats(1e-300, 1e300))
+def test_rounding_up_is_upward_and_by_less_than_a_digit(value: float) -> None:
+    up = rounded_up(value, 3)
+    assert value <= up <= value * 1.0100001
+    assert float(f"{up:.2e}") == up
+    assert rounded_up(up, 3) == up
+
+
+def test_units_are_deviations_to_two_digits() -> None:
+    rng = np.random.default_rng(0)
+    x = np.c_[rng.normal(size=(500, 3)) * [1e-200, 1.0, 3e120], np.full(500, 3.0)]
+    unit = units(x)
+    assert unit[3] == 1.0
+    scale = np.array([1e-200, 1.0, 3e120])
+    assert (np.abs(unit[:3] / scale / (x[:, :3] / scale).std(axis=0) - 1.0) < 0.051).all()
+    assert [float(f"{u:.1e}") for u in unit] == unit.tolist()

@@ -1,0 +1,170 @@
+"""Who shares a scale: k is reached among those an adversary cannot tell apart by it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.algorithms.uncertain import oracle
+from workers.algorithms.uncertain.calibration import calibrate
+from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError
+from workers.algorithms.uncertain.scaling import FLOOR
+from workers.algorithms.uncertain.schemes_levels import ladder
+from workers.algorithms.uncertain.schemes_rare import dismissed_number, feasible_k
+
+MODELS = ["gaussian", "uniform"]
+
+
+def refusal(x: np.ndarray, asked: Request) -> UnreachableKError | None:
+    try:
+        calibrate(x, asked)
+    except UnreachableKError as refused:
+        return refused
+    return None
+
+
+@pytest.mark.parametrize("model", MODELS)
+@settings(deadline=None, max_examples=30)
+@given(
+    x=oracle.tables(least=8),
+    share=st.floats(0.0, 0.9),
+    dismiss=st.sampled_from([0.0, 0.05, 0.3]),
+    scheme=st.sampled_from(
+        [("common", "global"), ("levels", "global")] + [("shared", s) for s in ("global", "local", "rotated")]
+    ),
+)
+def test_k_is_reached_among_those_who_share_a_scale(
+    model: str, x: np.ndarray, share: float, dismiss: float, scheme: tuple[str, str]
+) -> None:
+    k = 1.0 + share * 0.5 * (len(x) - 1)
+    asked = Request(k=k, model=model, scales=scheme[0], scaling=scheme[1], dismiss=dismiss)  # type: ignore[arg-type]
+    refused = refusal(x, asked)
+    if refused is not None:
+        assert refused.largest < k
+        again = calibrate(x, replace(asked, k=refused.largest))
+        assert again.anonymity.min() >= refused.largest
+        return
+    found = calibrate(x, asked)
+    gone = len(x) - len(found.rows)
+    assert gone == 0 or gone >= k
+    for members in oracle.groups(found):
+        exact = oracle.of(x, found, members)
+        assert (exact >= k * (1.0 - 1e-12)).all()
+        assert (found.anonymity[members] <= exact * (1.0 + 1e-9)).all()
+        assert (found.anonymity[members] >= k).all()
+    assert found.expected.least == found.anonymity.min()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_common_scale_is_the_smallest_of_three_digits(model: str) -> None:
+    x = oracle.mixture(1500)
+    found = calibrate(x, Request(k=8.0, model=model))
+    sigma = found.scale[0, 0] / found.unit[0]
+    assert float(f"{sigma:.2e}") == pytest.approx(sigma, rel=1e-12)
+    assert (found.scale == found.scale[0]).all()
+    assert oracle.of(x, found).min() >= 8.0
+    digit = 10.0 ** (np.floor(np.log10(sigma)) - 2)
+    less = np.full_like(found.scale, 1.0) * (sigma - digit) * found.unit
+    assert oracle.anonymity(x[found.rows], less, model, None, found.unit).min() < 8.0 * 1.001
+
+
+def test_the_rare_records_are_dismissed() -> None:
+    x = oracle.mixture(2500)
+    found = calibrate(x, Request(k=8.0, dismiss=0.02))
+    assert len(found.rows) == 2450
+    own = calibrate(x, Request(k=8.0, scales="per_record")).scale[:, 0]
+    gone = np.delete(np.arange(len(x)), found.rows)
+    assert own[gone].min() >= own[found.rows].max() * (1.0 - 1e-3)
+    assert found.scale[0, 0] < 0.7 * calibrate(x, Request(k=8.0, dismiss=0.0)).scale[0, 0]
+
+
+def test_order_plays_no_part_in_who_is_dismissed() -> None:
+    x = oracle.mixture(600)
+    order = np.random.default_rng(0).permutation(len(x))
+    one = calibrate(x, Request(k=5.0))
+    other = calibrate(np.ascontiguousarray(x[order]), Request(k=5.0))
+    assert sorted(map(tuple, x[one.rows])) == sorted(map(tuple, x[order][other.rows]))
+    assert one.scale[0].tolist() == other.scale[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("records", "share", "k", "number"),
+    [
+        (1000, 0.01, 10, 10),
+        (1000, 0.01, 12, 12),
+        (1000, 0.01, 20, 20),
+        (1000, 0.01, 21, 0),
+        (1000, 0.0, 2, 0),
+        (5000, 0.01, 7.5, 50),
+    ],
+)
+def test_none_or_at_least_k_are_dismissed(records: int, share: float, k: float, number: int) -> None:
+    assert dismissed_number(records, share, k) == number
+
+
+def test_a_refusal_names_a_k_that_can_be_had_with_the_same_dismissal() -> None:
+    x = np.random.default_rng(1).normal(size=(100, 2))
+    for share in (0.0, 0.1, 0.26):
+        with pytest.raises(UnreachableKError) as refused:
+            calibrate(x, Request(k=60.0, dismiss=share))
+        assert refused.value.largest <= feasible_k(100, share, 60.0)
+        assert (
+            oracle.of(x, calibrate(x, Request(k=refused.value.largest, dismiss=share))).min() >= refused.value.largest
+        )
+
+
+def test_rungs_are_the_same_for_all_data_and_far_below_the_common_scale() -> None:
+    x = oracle.mixture(4000)
+    found = calibrate(x, Request(k=8.0, scales="levels", dismiss=0.0))
+    sigma = found.scale[:, 0] / found.unit[0]
+    common = calibrate(x, Request(k=8.0, dismiss=0.0)).scale[0, 0] / found.unit[0]
+    assert sigma.mean() < 0.6 * common
+    rungs = np.array(ladder(1e-4, 1e3))
+    on_ladder = np.abs(sigma[:, None] / rungs - 1.0).min(axis=1) < 1e-12
+    assert (~on_ladder).mean() < 0.5  # only the last group has a scale of its own
+    assert found.cells == len(oracle.groups(found)) > 1
+    assert len(found.rows) == len(x)
+
+
+def test_every_record_may_ask_for_its_own_k() -> None:
+    x = oracle.mixture(700)
+    k = np.random.default_rng(2).uniform(1.0, 12.0, len(x))
+    for scales in ("common", "levels", "shared"):
+        found = calibrate(x, Request(k=k, scales=scales))  # type: ignore[arg-type]
+        for members in oracle.groups(found):
+            assert (oracle.of(x, found, members) >= k[found.rows[members]]).all()
+
+
+def test_cells_hold_at_least_as_many_as_asked_and_shapes_are_rounded() -> None:
+    x = oracle.mixture(1000)
+    for scaling in ("local", "rotated"):
+        found = calibrate(x, Request(k=5.0, scales="shared", scaling=scaling, cell_size=50, dismiss=0.0, threads=2))  # type: ignore[arg-type]
+        sizes = [len(members) for members in oracle.groups(found)]
+        assert min(sizes) >= 50
+        assert found.cells == 16
+        if found.axes is not None:
+            product = found.axes @ np.swapaxes(found.axes, 1, 2)
+            assert product == pytest.approx(np.broadcast_to(np.eye(3), product.shape), abs=1e-12)
+
+
+def test_local_shapes_are_the_spread_of_the_nearest_others() -> None:
+    x = np.random.default_rng(4).normal(size=(300, 3)) * [1.0, 5.0, 0.02]
+    x[:, 2] = np.round(x[:, 2], 2)
+    found = calibrate(x, Request(k=6.5, scales="per_record", scaling="local"))
+    y = x / found.unit
+    distance = ((y[:, None] - y[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(distance, np.inf)
+    near = np.argsort(distance, axis=1, kind="stable")[:, :7]
+    spread = np.maximum(y[near].std(axis=1), FLOOR)
+    ratio = found.scale / found.unit / spread
+    assert ratio == pytest.approx(np.repeat(ratio[:, :1], 3, axis=1), rel=1e-9)
+
+
+def test_a_minimum_holds_for_every_scheme() -> None:
+    x = oracle.mixture(500)
+    for scales in ("common", "levels", "shared", "per_record"):
+        found = calibrate(x, Request(k=3.0, scales=scales, minimum_scale=2.0))  # type: ignore[arg-type]
+        assert (found.scale / found.unit >= 2.0 * (1.0 - 1e-12)).all()
+        assert found.zero_scale == 0
