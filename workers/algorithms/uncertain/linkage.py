@@ -34,7 +34,7 @@ from workers.algorithms.uncertain.linkage_kernels import rank_rows
 
 _BATCH = 512  # rows of a step, each thread's part a sixteenth
 _PARTS = 16
-_BLOCK = 32
+_BLOCK = 64
 _NEGLECT = 1e-4  # share of a posterior's denominator that may be passed over
 _EXACT = 1e-9  # least tau, in log scales
 
@@ -83,6 +83,7 @@ class State:
     rows: IntArray
     total: int
     candidates: FloatArray
+    columns: FloatArray
     tree: Blocks
     sizes: IntArray
     threads: int
@@ -150,6 +151,7 @@ def init(
         rows=tried.astype(np.int64),
         total=total,
         candidates=np.ascontiguousarray(known[tree.order]),
+        columns=np.ascontiguousarray(known[tree.order].T),
         tree=tree,
         sizes=tree.sizes,
         threads=threads,
@@ -196,6 +198,7 @@ def step(state: State) -> State:
             held.model == "gaussian",
             _NEGLECT,
             state.candidates,
+            state.columns,
             state.tree.start,
             state.sizes,
             state.tree.low,
