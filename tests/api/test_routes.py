@@ -24,10 +24,17 @@ UNLIMITED = {("GET", "/v1/datasets/{dataset_id}"), ("GET", "/v1/jobs/{job_id}"),
 #: Objects of Alice, by the name of the path parameter that holds their id.
 IDS = {"dataset_id": "ds_alice", "job_id": "job_alice", "release_id": "rel_alice"}
 #: Bodies and queries that are valid, for routes that want some.
+ASYNC = {"Prefer": "respond-async"}
 SENT: dict[tuple[str, str], dict[str, Any]] = {
     ("GET", "/v1/releases/{release_id}/data"): {"params": {"format": "csv"}},
+    ("POST", "/v1/releases/{release_id}/count"): {"json": {"queries": [{"x": [1, 2]}]}, "headers": ASYNC},
+    ("POST", "/v1/releases/{release_id}/classify"): {
+        "json": {"label": "town", "neighbours": 1, "points": [[1]]},
+        "headers": ASYNC,
+    },
 }
 BODY = b"x\n1\n"
+SPEC = '{"columns": ["x"], "keep": ["town"]}'
 
 
 def routes() -> list[tuple[str, str, APIRoute | None]]:
@@ -75,7 +82,7 @@ def others(api: Api) -> Iterator[tuple[httpx.Client, httpx.Client]]:
         writer.write(BODY)
     with api.database.unit_of_work() as unit:
         for statement in STATEMENTS:
-            unit.connection.execute(text(statement), {"sha": digest, "bytes": len(BODY)})
+            unit.connection.execute(text(statement), {"sha": digest, "bytes": len(BODY), "spec": SPEC})
     with api.client(api.make_key("alice")) as alice, api.client(api.make_key("bob")) as bob:
         yield alice, bob
 
@@ -87,7 +94,8 @@ STATEMENTS = (
     ),
     (
         "INSERT INTO job (id, owner, kind, method, queue, state, spec, result, finished_at, release_id)"
-        " VALUES ('job_alice', 'alice', 'anonymization', 'boxes', 'batch', 'succeeded', '{}', '{}', now(), 'rel_alice')"
+        " VALUES ('job_alice', 'alice', 'anonymization', 'boxes', 'batch', 'succeeded', CAST(:spec AS jsonb), '{}',"
+        " now(), 'rel_alice')"
     ),
     "INSERT INTO job_input (job_id, role, position, dataset_id) VALUES ('job_alice', 'dataset_id', 0, 'ds_alice')",
     "INSERT INTO job_progress (job_id, fraction, stage) VALUES ('job_alice', 1, 'done')",

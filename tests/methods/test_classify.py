@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import httpx
+import polars as pl
 import pytest
 
 from app.jobs.methods import METHODS
@@ -31,6 +32,11 @@ def ask(client: httpx.Client, release_id: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def densities(client: httpx.Client) -> Release:
     return publish(client, people(), method="uncertain", keep=KEEP)
+
+
+@pytest.fixture(scope="module")
+def boxes(client: httpx.Client) -> Release:
+    return publish(client, people(), method="boxes", keep=KEEP)
 
 
 def by_fit(release: Release, label: str, point: Sequence[float], q: int, *, model: str) -> dict[str, float]:
@@ -72,6 +78,33 @@ def test_where_no_uniform_density_covers_a_point_the_nearest_centre_decides(clie
                 assert shares == {name: pytest.approx(share) for name, share in expected.items() if share > 0}
         else:
             assert shares == {label: 1.0}
+
+
+def away(row: dict[str, float], point: Sequence[float], unit: Sequence[float]) -> float:
+    """Squared distance of a point from a box."""
+    gaps = zip(COLUMNS, point, unit, strict=True)
+    return sum((max(row[f"{name}_lo"] - x, x - row[f"{name}_hi"], 0) / u) ** 2 for name, x, u in gaps)
+
+
+def spread(rows: pl.DataFrame, name: str) -> float:
+    """Standard deviation of records spread evenly over their boxes."""
+    lo, hi = rows[f"{name}_lo"].to_numpy(), rows[f"{name}_hi"].to_numpy()
+    centre = (lo + hi) / 2
+    return math.sqrt(((centre - centre.mean()) ** 2 + (hi - lo) ** 2 / 12).mean())
+
+
+@pytest.mark.parametrize("neighbours", [1, 4, 30])
+def test_the_boxes_about_a_point_vote(client: httpx.Client, boxes: Release, neighbours: int) -> None:
+    found = ask(client, boxes[0], neighbours=neighbours)
+    unit = [spread(boxes[1], name) for name in COLUMNS]
+    for point, shares in zip(POINTS, found["probabilities"], strict=True):
+        rows = sorted((away(row, point, unit), row["town"]) for row in boxes[1].iter_rows(named=True))
+        edge = rows[neighbours - 1][0]
+        votes: Counter[str] = Counter(town for distance, town in rows if distance < edge * (1 - 1e-12))
+        tied = [town for distance, town in rows if math.isclose(distance, edge, rel_tol=1e-12)]
+        for town in tied:  # records that are equally far share the votes that are left
+            votes[town] += (neighbours - sum(d < edge * (1 - 1e-12) for d, _ in rows)) / len(tied)  # type: ignore[assignment]
+        assert shares == {town: pytest.approx(number / neighbours) for town, number in votes.items()}
 
 
 @pytest.mark.skipif("condensation" not in METHODS, reason="condensation is not among the methods")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InvalidError
+from workers.runners import queries_classified, queries_counted
 from workers.runners.base import JobContext, Outcome
 from workers.runners.queries_cache import CACHE
 from workers.runners.queries_classified import Classifiable, classifiable
@@ -35,6 +37,10 @@ class Counting:
 
 class CountRunner:
     """Counts by a release."""
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Compile what counts."""
+        queries_counted.warm_up()
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002 - nothing here is random
         """Make the release ready, if it is not, and the queries."""
@@ -78,6 +84,10 @@ class Classifying:
 class ClassifyRunner:
     """Classifies by a release."""
 
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Compile what classifies."""
+        queries_classified.warm_up()
+
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
         """Make the release ready, if it is not."""
         release, label = job.releases["release_id"], str(job.spec["label"])
@@ -93,7 +103,7 @@ class ClassifyRunner:
     def step(self, state: Classifying, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
         """Classify a batch of points."""
         release, first = state.release, len(state.labels)
-        points = state.points[first : first + _batch(release.work)]
+        points = state.points[first : first + _batch(release.work(state.neighbours))]
         found = release.classify(points, neighbours=state.neighbours, threads=state.threads)
         return replace(
             state,

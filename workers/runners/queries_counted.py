@@ -142,6 +142,17 @@ def countable(job: JobContext) -> Countable:
     return make[job.releases["release_id"].method](job)
 
 
+def warm_up() -> None:
+    """Count in a few made-up boxes and densities, for the kernels; those of rotated ones wait for the first."""
+    centres = np.arange(24.0).reshape(12, 2)
+    low, high = centres[:2] - 1.0, centres[:2] + 1.0
+    ones = np.ones(12, dtype=np.int64)
+    CountedBoxes((), box_counting.index(centres, centres + 1.0, ones)).count(low, high, threads=1)
+    densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
+    domain = (np.array([0.0, -np.inf]), np.array([np.inf, np.inf]))
+    CountedDensities((), counting.index(densities, domain), exact=False).count(low, high, threads=1)
+
+
 def _boxes(job: JobContext) -> Countable:
     boxes = released_boxes(job)
     ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts)
