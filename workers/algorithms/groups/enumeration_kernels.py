@@ -4,8 +4,8 @@ Notation as in groups.patterns, and
 --------
 node : a rule; its children have one more term, at a variable after its last one, so that every rule is reached once.
 list : slots that fit a node and the product of their grades so far, at or above alpha; a run of the arena.
-hits : of every code (row of the table) the terms with mu > 0: places `hit_from[c]` to `hit_from[c + 1]` of `hit_term`
-    and `hit_mu`.
+hits : of every code (column of the table) the terms with mu > 0: places `hit_from[c]` to `hit_from[c + 1]` of
+    `hit_term` and `hit_mu`.
 frames : (V, 7) int64, per depth: begin and end of the vital list, of the list of others; variable at hand; next term of
     it; arena used by what is above.
 lists : (V, 1 + max L_v, 4) int64, per depth and term of the variable at hand: the lists of that child.

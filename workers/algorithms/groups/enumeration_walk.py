@@ -77,9 +77,9 @@ class Subtrees:
 
 def ground(found: Patterns, *, gamma: float, kappa: float) -> Ground:
     """What walkers need, from the patterns. O(Q D / 64)."""
-    codes, places = np.nonzero(found.table[:, 1:])
-    hit_from = np.searchsorted(codes, np.arange(len(found.table) + 1))
-    hits = (hit_from.astype(np.int64), places + 1, found.table[codes, places + 1])
+    codes, places = np.nonzero(found.table[1:].T)
+    hit_from = np.searchsorted(codes, np.arange(found.table.shape[1] + 1))
+    hits = (hit_from.astype(np.int64), places + 1, found.table[places + 1, codes])
     variable = np.repeat(np.arange(len(found.terms)), found.terms)
     single = np.zeros((len(variable), len(found.terms)), dtype=np.int8)
     single[np.arange(len(variable)), variable] = np.arange(len(variable)) - found.first[variable] + 1
@@ -107,7 +107,7 @@ def plan(land: Ground, earlier: Subtrees) -> Subtrees:
 
 def walker(land: Ground) -> Walker:
     """One more thread's workplace."""
-    variables, width = len(land.patterns.terms), land.patterns.table.shape[1]
+    variables, width = len(land.patterns.terms), len(land.patterns.table)
     return Walker(
         task=np.full(1, -1, dtype=np.int64),
         ids=np.empty(land.arena, dtype=np.int32),
@@ -152,7 +152,7 @@ def _begin(land: Ground, one: Walker, subtrees: Subtrees) -> bool:
     variable = int(np.flatnonzero(land.single[task])[0])
     term = land.single[task, variable]
     slots = found.codes.shape[1]
-    mu = np.ascontiguousarray(found.table[:, term])
+    mu = found.table[term]
     row = found.some[task]
     vital, end = begin(row, WORD * found.vital_words, found.codes[variable], mu, one.ids, one.product)
     one.task[0] = task

@@ -3,7 +3,7 @@
 Notation
 --------
 N : records.  V : variables with terms.  L_v : terms of variable v, numbered from 1; term 0 is "any", of grade 1.
-C_v : distinct rows of grades of variable v: values with the same grades in all terms share a code.
+C_v : rows of grades of variable v: values with the same grades in all terms share a code.
 
 TC: linguistic variables, section "Fuzzy inference". Records are in range and without missing values (step 2 of the
 paper's outline is the caller's).
@@ -33,7 +33,7 @@ class Graded:
     Attributes
     ----------
     codes : (N,), uint16 or int32, row of `grades` of every record.
-    grades : (C_v, L_v + 1), column 0 is 1; rows differ.
+    grades : (C_v, L_v + 1), column 0 is 1; rows differ unless there are more than 65,536.
     """
 
     codes: NDArray[np.uint16] | NDArray[np.int32]
@@ -107,13 +107,20 @@ def graded(x: FloatArray, terms: Sequence[Term]) -> Graded:
 
 
 def merged(table: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Distinct rows, and the place of every row among them.
+    """Rows that differ, and the place of every row among them.
 
-    Runs of equal rows are merged first: values in rising order share plateaus, and sorting whole rows is slow.
+    Runs of equal rows are merged first: values in rising order share plateaus, and sorting whole rows is slow. Where
+    more than 65,536 runs are left they are not sorted: few of them would be equal, and equal ones do no harm.
     """
-    starts = np.append(True, (table[1:] != table[:-1]).any(axis=1))
-    run = np.cumsum(starts) - 1
-    rows, place = np.unique(table[starts], axis=0, return_inverse=True)
+    starts = np.ones(len(table), dtype=np.bool_)
+    starts[1:] = table[1:, 0] != table[:-1, 0]
+    for column in table.T:
+        starts[1:] |= column[1:] != column[:-1]
+    run = np.cumsum(starts, dtype=np.int64) - 1
+    runs = table[starts]
+    if len(runs) > _NARROW:
+        return runs, run
+    rows, place = np.unique(runs, axis=0, return_inverse=True)
     return np.ascontiguousarray(rows), place.ravel()[run]
 
 

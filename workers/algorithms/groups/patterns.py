@@ -37,9 +37,8 @@ class Patterns:
 
     Attributes
     ----------
-    codes : (V, D) int32, rows of `table`, where a variable's own start at `start[v]`.
-    table : (sum C_v, 1 + max L_v), mu; column 0 is 1.
-    start : (V,), as above.
+    codes : (V, D) int32, columns of `table`; each variable has its own.
+    table : (1 + max L_v, sum C_v), mu of every term; row 0 is 1.
     terms, first : (V,), L_v and place of its first term.
     some, full : (Q, D / 64).
     reach : (Q, 2), slots in either.
@@ -51,7 +50,6 @@ class Patterns:
 
     codes: IndexArray
     table: FloatArray
-    start: IntArray
     terms: IntArray
     first: IntArray
     some: Words
@@ -232,17 +230,16 @@ def _arranged(state: Folding, codes: IndexArray, count: IntArray, slots: IntArra
     width = int(slots.max()) // WORD + 1
     placed = np.zeros((len(terms), width * WORD), dtype=np.int32)
     counts = np.zeros(width * WORD)
-    table = np.zeros((sum(len(rows) for rows in state.tables), 1 + int(terms.max())))
+    table = np.zeros((1 + int(terms.max()), sum(len(rows) for rows in state.tables)))
     start = np.cumsum([0, *(len(rows) for rows in state.tables)])[:-1]
     for place, (at, rows) in enumerate(zip(start, state.tables, strict=True)):
         placed[place, slots] = codes[place] + at
-        table[at : at + len(rows), : rows.shape[1]] = rows
+        table[: rows.shape[1], at : at + len(rows)] = rows.T
     counts[slots] = count
     some = np.zeros((int(terms.sum()), width), dtype=np.uint64)
     return Patterns(
         codes=placed,
         table=table,
-        start=start,
         terms=terms,
         first=first,
         some=some,
@@ -262,7 +259,7 @@ def _weave(state: Weaving) -> Weaving:
     used = patterns.count > 0.0
     for term in range(1, int(patterns.terms[place]) + 1):
         row = int(patterns.first[place]) + term - 1
-        mu = patterns.table[:, term]
+        mu = patterns.table[term]
         for which, (bits, holds) in enumerate(((patterns.some, mu > 0.0), (patterns.full, mu == 1.0))):
             slots = holds[patterns.codes[place]] & used
             bits[row] = np.packbits(slots, bitorder="little").view(np.uint64)

@@ -191,9 +191,9 @@ def memberships(data: Fuzzified, rules: Rules, alpha: float, *, start: int = 0, 
     pattern.check_alpha(alpha)
     tables = [pattern.reduced(variable, alpha) for variable in data.variables]
     starts = np.cumsum([0, *(len(grades) for grades, _ in tables)])
-    table = np.zeros((starts[-1], 1 + int(data.terms.max())))
+    table = np.zeros((1 + int(data.terms.max()), starts[-1]))
     for begin, (grades, _) in zip(starts, tables, strict=False):
-        table[begin : begin + len(grades), : grades.shape[1]] = grades
+        table[: grades.shape[1], begin : begin + len(grades)] = grades.T
     stop = data.records if stop is None else stop
     best = np.zeros(max(0, stop - start))
     for begin in range(start, stop, _BLOCK):

@@ -1,0 +1,203 @@
+"""The group attack, measured side by side with naive numpy in one run; prints a Markdown table.
+
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_attack.py [--rows 3200000] [--seeds 5] [--only rules]
+
+Rules per second on 3.2 million records of 12 variables (the paper's size and terms), once with values as survey data
+have them (ages, codes, minutes, dollars) and once with all values continuous, so that hardly two records are alike;
+exhaustive search and both evolutions on acs2024 but North Carolina (../shared), with the recall of either evolution
+against all most general rules; the evolution at the paper's size. CPU seconds of one process; kernels are compiled
+before anything is timed. Peak memory grows through a run: ask for `--only large` to see that of the first case alone.
+"""
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from workers.algorithms.groups import enumeration, evolution, patterns
+from workers.algorithms.groups.evolution_request import Request
+from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.generality import Found
+from workers.algorithms.groups.membership import Term
+from workers.algorithms.groups.rules import judged
+
+ACS = Path(__file__).parents[1] / ".." / "shared" / "data" / "acs2024"
+LOW_HIGH = [Term("trapezoid", (1, 1, 8, 10)), Term("trapezoid", (8, 10, 11, 11))]
+TWO = [Term("range", (1, 1)), Term("range", (2, 2))]
+THREE = [Term("range", (1, 1)), Term("range", (2, 2)), Term("range", (3, 3))]
+AGES = [
+    Term("pi", (7.05, 15.40, 22.50, 27.18)),
+    Term("gaussian", (2.0, 27.5)),
+    Term("gaussian", (2.0, 32.5)),
+    Term("gaussian", (2.0, 37.5)),
+    Term("pi", (37.85, 42.50, 47.51, 54.84)),
+]
+HOURS = [Term("pi", (0, 0, 29.9, 40.3)), Term("gaussian", (2.5, 40)), Term("pi", (40.2, 50.1, 100, 100))]
+LEAVING = [Term("pi", (1, 1, 530, 630)), Term("pi", (530, 630, 800, 900)), Term("pi", (800, 900, 2359, 2359))]
+MINUTES = [Term("pi", (1, 1, 10, 15)), Term("pi", (10, 15, 30, 45)), Term("pi", (35, 45, 120, 120))]
+INCOME = [
+    Term("pi", (0, 0, 9000, 12000)),
+    Term("pi", (9000, 12000, 70000, 90000)),
+    Term("pi", (70000, 90000, 200000, 200000)),
+]
+WEEKS = [Term("trapezoid", (1, 1, 5, 6)), Term("trapezoid", (5, 6, 6, 6))]
+TERMS = [AGES, LOW_HIGH, TWO, TWO, HOURS, TWO, TWO, THREE, LEAVING, MINUTES, WEEKS, INCOME]
+
+
+def synthetic(rows: int, *, continuous: bool) -> tuple[list[np.ndarray], np.ndarray]:
+    """The paper's 12 variables, correlated a little; about 0.4 % of the records are vital, most of them of one kind."""
+    rng = np.random.default_rng(2)
+    common = rng.normal(size=rows)
+
+    def uniform(low: float, high: float) -> np.ndarray:
+        mixed = 0.5 * common + rng.normal(size=rows)
+        share = 1.0 / (1.0 + np.exp(-1.5 * mixed))
+        return low + (high - low) * share
+
+    columns = [
+        uniform(18, 45), uniform(1, 11), 1.0 + (rng.random(rows) < 0.48), 1.0 + (rng.random(rows) < 0.13),
+        np.clip(40 + rng.normal(0, 9, rows), 1, 100), 1.0 + (rng.random(rows) < 0.15),
+        1.0 + (rng.random(rows) < 0.45), 1.0 + rng.choice(3, rows, p=[0.88, 0.07, 0.05]),
+        np.clip(760 + rng.normal(0, 240, rows), 1, 2359), np.clip(rng.exponential(25, rows), 1, 119),
+        np.clip(7 - rng.exponential(0.7, rows), 1, 6), np.clip(rng.lognormal(10.3, 0.9, rows), 0, 200_000),
+    ]  # fmt: skip
+    if not continuous:
+        columns = [np.round(column) for column in columns]
+        columns[-1] = np.round(columns[-1], -2)
+    kind = (columns[0] < 27) & (columns[2] == 1) & (columns[7] == 3) & (columns[9] < 15)
+    return columns, rng.random(rows) < np.where(kind, 0.5, 0.002)
+
+
+def naive(columns: list[np.ndarray], vital: np.ndarray, skip: bool, rules: np.ndarray) -> np.ndarray:
+    """What one would write: grades of every record beforehand, products rule by rule; `skip` leaves out factors 1."""
+    sums = np.empty((len(rules), 2))
+    for at, rule in enumerate(rules):
+        product = np.ones(len(vital))
+        for v in np.flatnonzero(rule) if skip else range(len(rule)):
+            product *= columns[v][rule[v]]
+        product[product < 0.5] = 0.0
+        sums[at] = product[vital].sum(), product[~vital].sum()
+    return sums
+
+
+def per_second(work: Callable[[np.ndarray], object], rules: np.ndarray) -> float:
+    start = time.process_time()
+    work(rules)
+    return len(rules) / (time.process_time() - start)
+
+
+def some_rules(terms: np.ndarray, count: int, active: int) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    rules = rng.integers(1, terms + 1, size=(count, len(terms)))
+    on = rng.permuted(np.tile(np.arange(len(terms)) < active, (count, 1)), axis=1)
+    return np.where(on, rules, 0).astype(np.int8)
+
+
+def rules_per_second(rows: int) -> None:
+    print(f"\n{rows:,} x 12, alpha 0.5, rules per second | patterns | naive | naive without factors 1 | ours | times")
+    print("---|---|---|---|---|---")
+    for name, continuous in (("as survey data have values", False), ("continuous values", True)):
+        columns, vital = synthetic(rows, continuous=continuous)
+        data = fuzzify(columns, TERMS)
+        grades = [np.ascontiguousarray(v.grades.T)[:, v.codes] for v in data.variables]
+        collecting = time.process_time()
+        found = patterns.collect(data, vital, 0.5)
+        collected = f"{found.distinct:,} in {time.process_time() - collecting:.1f} s"
+        for active in (12, 4):
+            few, many = some_rules(data.terms, 12, active), some_rules(data.terms, 4000, active)
+            letter = per_second(partial(naive, grades, vital, False), few)
+            skipping = per_second(partial(naive, grades, vital, True), few)
+            fast = per_second(partial(judged, found), many)
+            assert np.allclose(naive(grades, vital, True, few), judged(found, few), rtol=1e-9)
+            times = f"{letter:.1f} | {skipping:.1f} | {fast:,.0f} | {fast / letter:,.0f}, {fast / skipping:,.0f}"
+            print(f"{name}, {active} active | {collected} | {times}", flush=True)
+
+
+def run(module: object, state: object) -> tuple[Found, float, float]:
+    start, longest = time.process_time(), 0.0
+    while not module.done(state):
+        before = time.process_time()
+        state = module.step(state)
+        longest = max(longest, time.process_time() - before)
+    return module.result(state), time.process_time() - start, longest
+
+
+def reference() -> tuple[Fuzzified, np.ndarray]:
+    import polars as pl
+
+    variables = json.loads((ACS / "military-variables.json").read_text())
+    inside = [pl.col(each["column"]).is_between(*each["range"]) for each in variables]
+    columns = [each["column"] for each in variables]
+    files = [path for path in sorted(ACS.glob("p_*.parquet")) if path.stem != "p_37"]
+    people = pl.concat([pl.read_parquet(path, columns=[*columns, "MIL"]).filter(inside) for path in files])
+    terms = [
+        [
+            Term(term["shape"], (term["sigma"], term["centre"]) if "sigma" in term else tuple(term["points"]))
+            for term in each["terms"]
+        ]
+        for each in variables
+    ]
+    data = fuzzify([people[name].to_numpy().astype(np.float64) for name in columns], terms)
+    return data, (people["MIL"] == 1).fill_null(value=False).to_numpy()
+
+
+def searches(seeds: int) -> None:
+    data, vital = reference()
+    print(f"\nacs2024 but one state, {data.records:,} x 11 | CPU s | longest step | evaluations | over | general, true")
+    print("---|---|---|---|---|---")
+
+    def line(name: str, found: Found, seconds: float, longest: float, true: int) -> None:
+        counts = f"{found.evaluations:,} | {found.over_thresholds} | {len(found.rules)}, {true}"
+        print(f"{name} | {seconds:.2f} | {longest:.2f} | {counts}", flush=True)
+
+    every, seconds, longest = run(enumeration, enumeration.init(data, vital, enumeration.Request()))
+    known = {rule.tobytes() for rule in every.rules}
+    line("exhaustive", every, seconds, longest, len(known))
+    for name, diversity in (("evolution, the paper's letter", False), ("evolution with diversity", True)):
+        for seed in range(seeds):
+            state = evolution.init(data, vital, Request(diversity=diversity), np.random.default_rng(seed))
+            found, seconds, longest = run(evolution, state)
+            true = len(known & {rule.tobytes() for rule in found.rules})
+            line(f"{name}, seed {seed}", found, seconds, longest, true)
+
+
+def large(rows: int) -> None:
+    print(f"\nevolution, 10 x 100 generations, {rows:,} x 12 | CPU s: terms + the rest | longest step | peak RSS")
+    print("---|---|---|---")
+    for values, continuous in (("as survey data", False), ("continuous", True)):
+        for diversity in (False, True):
+            columns, vital = synthetic(rows, continuous=continuous)
+            start = time.process_time()
+            data = fuzzify(columns, TERMS)
+            fuzzified = time.process_time() - start
+            state = evolution.init(data, vital, Request(diversity=diversity), np.random.default_rng(1))
+            found, seconds, longest = run(evolution, state)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            kind = "diversity" if diversity else "the paper's letter"
+            counts = f"{len(found.rules)} most general of {found.over_thresholds}"
+            print(
+                f"{values}, {kind}: {counts} | {fuzzified:.1f} + {seconds:.1f} | {longest:.2f} | {peak:.2f} GB",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=3_200_000)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", choices=["rules", "searches", "large"])
+    asked = parser.parse_args()
+    small, group = synthetic(2000, continuous=False)
+    warm = fuzzify(small, TERMS)
+    run(enumeration, enumeration.init(warm, group, enumeration.Request()))
+    if asked.only in {None, "large"}:
+        large(asked.rows)
+    if asked.only in {None, "rules"}:
+        rules_per_second(asked.rows)
+    if asked.only in {None, "searches"}:
+        searches(asked.seeds)
