@@ -1,0 +1,124 @@
+"""Questions to releases: unlisted jobs that are waited for, and whose outcome is the answer."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from app.contracts.jobs import JobState
+from app.db.repositories import expiry
+from tests.jobs.many import SECONDS, published, wait_for
+from tests.jobs.service import Service
+
+BODY = {"queries": [{"age": [30, 40]}]}
+ASYNC = {"Prefer": "respond-async"}
+
+
+@pytest.fixture
+def release_id(service: Service) -> str:
+    return published(service, service.dataset())[1]
+
+
+def ask(service: Service, release_id: str, headers: dict[str, str] | None = None) -> httpx.Response:
+    with service.client() as client:
+        return client.post(f"/v1/releases/{release_id}/count", json=BODY, headers=headers)
+
+
+def unfinished(service: Service) -> str | None:
+    statement = "SELECT id FROM job WHERE kind = 'query' AND finished_at IS NULL"
+    with service.database.read() as connection:
+        return connection.exec_driver_sql(statement).scalar_one_or_none()
+
+
+class Asking:
+    """Somebody who waits for an answer, in a thread of their own."""
+
+    def __init__(self, service: Service, release_id: str) -> None:
+        self.answers: list[httpx.Response] = []
+        self._thread = threading.Thread(target=lambda: self.answers.append(ask(service, release_id)))
+        self._thread.start()
+        wait_for(lambda: service.waiting == 1)
+        found = unfinished(service)
+        assert found is not None
+        self.job_id = found
+
+    def answer(self) -> httpx.Response:
+        self._thread.join(SECONDS)
+        return self.answers[0]
+
+
+def test_what_was_computed_is_the_answer(service: Service, release_id: str) -> None:
+    asking = Asking(service, release_id)
+    row = service.row(asking.job_id)
+    assert (row.kind, row.method, row.queue, row.listed) == ("query", "count", "interactive", False)
+    assert row.spec["queries"] == [{"age": [30.0, 40.0]}]
+    claimed = service.claim(asking.job_id)
+    assert claimed.inputs.releases["release_id"].id == release_id
+    service.finish(claimed, whole=b'{"counts":[{"estimate":3.0}]}')
+    answer = asking.answer()
+    assert (answer.status_code, answer.content) == (200, b'{"counts":[{"estimate":3.0}]}')
+
+
+def test_a_job_that_fails_answers_its_problem_with_its_status(service: Service, release_id: str) -> None:
+    asking = Asking(service, release_id)
+    service.run(asking.job_id, JobState.FAILED)
+    answer = asking.answer()
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert answer.json()["instance"] == f"/v1/releases/{release_id}/count"
+    assert answer.json()["type"] == "/problems/x"
+
+
+def test_a_question_that_is_cancelled_is_a_conflict(service: Service, release_id: str) -> None:
+    asking = Asking(service, release_id)
+    with service.client() as client:
+        assert client.post(f"/v1/jobs/{asking.job_id}/cancel").status_code == 202
+    assert asking.answer().status_code == 409
+
+
+@pytest.mark.parametrize("headers", [ASYNC, {"Prefer": "wait=0"}, {"Prefer": "wait=1"}])
+def test_past_the_wait_the_job_is_the_answer(service: Service, release_id: str, headers: dict[str, str]) -> None:
+    answer = ask(service, release_id, headers)
+    job: dict[str, Any] = answer.json()
+    assert (answer.status_code, job["state"], job["kind"]) == (202, "queued", "query")
+    assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
+    with service.client() as client:
+        assert client.get(answer.headers["location"]).json() == job
+        assert job["id"] not in [one["id"] for one in client.get("/v1/jobs").json()["items"]]
+
+
+def test_questions_are_forgotten_after_an_hour(service: Service, release_id: str) -> None:
+    asked_at = datetime.now(UTC)
+    old, young = (ask(service, release_id, ASYNC).json()["id"] for _ in range(2))
+    assert abs(service.row(old).expires_at - asked_at - timedelta(hours=1)) < timedelta(minutes=1)
+    service.alter(old, expires_at=asked_at)
+    for job_id in (old, young):
+        service.finish(service.claim(job_id), whole=b"{}")
+    with service.database.unit_of_work() as unit:
+        assert expiry.remove_expired_jobs(unit.connection) == 1
+    with service.client() as client:
+        assert client.get(f"/v1/jobs/{old}").status_code == 404
+        assert client.get(f"/v1/jobs/{young}/result").json() == {}
+        assert client.delete(f"/v1/releases/{release_id}").status_code == 204
+
+
+def test_a_release_that_is_being_asked_is_deleted_a_moment_later(service: Service, release_id: str) -> None:
+    job_id = ask(service, release_id, ASYNC).json()["id"]
+    with service.client() as client:
+        refused = client.delete(f"/v1/releases/{release_id}")
+        assert (refused.status_code, refused.json()["type"]) == (409, "/problems/release-in-use")
+        assert job_id not in refused.text, "who asks is not told"
+        assert int(refused.headers["retry-after"]) >= 1
+        service.run(job_id)
+        assert client.delete(f"/v1/releases/{release_id}").status_code == 204
+    assert ask(service, release_id).status_code == 404
+
+
+def test_asking_takes_the_scope_of_reading_releases(service: Service, release_id: str) -> None:
+    path = f"/v1/releases/{release_id}/count"
+    with service.client("ada", "releases:read") as reader, service.client("ada", "jobs:write", "jobs:read") as other:
+        assert reader.post(path, json=BODY, headers=ASYNC).status_code == 202
+        assert other.post(path, json=BODY, headers=ASYNC).status_code == 403
+    with service.client("bea") as bea:
+        assert bea.post(path, json=BODY).status_code == 404
