@@ -33,7 +33,9 @@ class Ranks(Contract):
     rank_quantiles: dict[str, float] = Field(description="By probability.")
     share_rank_1: float = Field(description="Rows whose true record fits better than every other one.")
     share_below_k: float = Field(description="Rows that fewer than k known records fit as well.")
-    mean_posterior: float = Field(description="Mean probability the adversary gives the true record.")
+    mean_posterior: float | None = Field(
+        description="Mean probability the adversary gives the true record; null: the release has no densities."
+    )
     intervals: dict[str, tuple[float, float]] | None = Field(
         default=None,
         description="95 % confidence intervals where rows were drawn; null: all were tried.",

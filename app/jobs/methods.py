@@ -8,11 +8,12 @@ from app.contracts.boxes import BoxesSpec
 from app.contracts.condensation import CondensationSpec
 from app.contracts.groups import GroupSpec
 from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.contracts.linkage import LinkageSpec
 from app.contracts.queries import ClassifySpec, CountSpec
 from app.contracts.swaps import SwapsSpec
 from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError
-from app.jobs import boxes, condensation, groups, queries, swaps, uncertain
+from app.jobs import boxes, condensation, groups, linkage, queries, swaps, uncertain
 from app.jobs.inputs import Fields, Given
 
 
@@ -92,6 +93,16 @@ METHODS: dict[str, Method] = {
             check=groups.check,
             datasets=("auxiliary_dataset_id", "target_dataset_id"),
         ),
+        Method(
+            "linkage",
+            JobKind.AUDIT,
+            LinkageSpec,
+            Queue.BATCH,
+            fill=linkage.fill,
+            check=linkage.check,
+            datasets=("dataset_id", "original_id"),
+            releases=("release_id",),
+        ),
         _question("count", CountSpec, queries.check_count),
         _question("classify", ClassifySpec, queries.check_classify),
     )
@@ -100,7 +111,7 @@ METHODS: dict[str, Method] = {
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: dict[JobKind, frozenset[str]] = {
     JobKind.ANONYMIZATION: frozenset(),
-    JobKind.AUDIT: frozenset({"linkage", "table", "frontier"}),
+    JobKind.AUDIT: frozenset({"table", "frontier"}),
     JobKind.QUERY: frozenset(),
 }
 

@@ -15,6 +15,7 @@ from workers.algorithms.uncertain.condensation import Condensed, State
 from workers.runners.base import DatasetRef, DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.frames.columns import take_rows
 from workers.runners.frames.release import write_release
+from workers.runners.links import write_link
 from workers.runners.records import Records, complete_records
 
 #: Share of the whole job that is spent before the groups and before the release is written.
@@ -93,6 +94,7 @@ class CondensationRunner:
                 files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
                 flags=_flags(spec),
                 parameters=spec.model_dump(mode="json", include={"method", "columns", "k", "keep"}),
+                link=write_link(link, job.scratch),
             ),
         )
 

@@ -16,6 +16,7 @@ RUNNERS: dict[str, str] = {
     "classify": "workers.runners.queries:ClassifyRunner",
     "count": "workers.runners.queries:CountRunner",
     "group": "workers.runners.groups:GroupRunner",
+    "linkage": "workers.runners.linkage:LinkageRunner",
     "ingest": "workers.runners.ingest:IngestRunner",
     "swaps": "workers.runners.swaps:SwapsRunner",
     "uncertain": "workers.runners.uncertain:UncertainRunner",

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import Missing
 from app.contracts.jobs import Progress
 from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError, InfeasibleError, InvalidError
@@ -16,14 +15,15 @@ from workers.algorithms.uncertain.calibration import State
 from workers.algorithms.uncertain.calibration_state import Calibrated, Request, UnreachableKError
 from workers.algorithms.uncertain.densities import Densities
 from workers.algorithms.uncertain.drawing import draw
-from workers.algorithms.uncertain.scaling import units
 from workers.runners import uncertain_report
 from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.frames.columns import take_rows
 from workers.runners.frames.release import write_release
+from workers.runners.links import write_link
 from workers.runners.records import Records, complete_records
 from workers.runners.uncertain_anonymity import after_draws, expected, with_kept
 from workers.runners.uncertain_estimates import public_estimates
+from workers.runners.uncertain_request import request, wanted
 
 #: Share of the whole job that is spent before the calibration and before the release is written.
 _READ, _CALIBRATED = 0.05, 0.85
@@ -51,8 +51,8 @@ class UncertainRunner:
             Request(k=3.0, scales="shared", scaling="local"),
             Request(k=3.0, scales="per_record", scaling="rotated"),
         )
-        for request in requests:
-            draw(values, calibration.calibrate(values, request), rng)
+        for asked in requests:
+            draw(values, calibration.calibrate(values, asked), rng)
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
         """Read the columns and leave out what the specification says.
@@ -115,7 +115,7 @@ class UncertainRunner:
                 flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
                 statistics=public_estimates(spec.columns, densities),
                 parameters=uncertain_report.public_parameters(spec, calibrated.unit),
-                link=_written(link, job.scratch),
+                link=write_link(link, job.scratch),
             ),
         )
 
@@ -137,39 +137,11 @@ def _begun(job: JobContext, spec: UncertainSpec, records: Records) -> State:
         detail = "no record is complete: there is nothing to publish"
         raise InfeasibleError(detail, errors=[FieldError("/missing", detail)])
     try:
-        return calibration.init(records.values, _request(job, spec, records))
+        k = wanted(job.dataset_path(), spec, records)
+        return calibration.init(records.values, request(spec, records.values, k, threads=job.threads))
     except InvalidColumnError as error:
         detail = f"column {spec.columns[error.column]!r}: {error.reason}"
         raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
-
-
-def _request(job: JobContext, spec: UncertainSpec, records: Records) -> Request:
-    return Request(
-        k=_wanted(job, spec, records),
-        model=spec.model.value,
-        scales=spec.scales.value,
-        scaling=spec.scaling.value,
-        dismiss=spec.dismiss or 0.0,
-        cell_size=spec.cell_size,
-        minimum_scale=_minimum(spec, records),
-        threads=job.threads,
-    )
-
-
-def _wanted(job: JobContext, spec: UncertainSpec, records: Records) -> float | NDArray[np.float64]:
-    """The k of all records, or of each."""
-    if spec.k_column is None:
-        return spec.k or 1.0
-    own = complete_records(job.dataset_path(), [spec.k_column], Missing.REFUSE, field="k_column").values[:, 0]
-    return np.ascontiguousarray(own[records.rows])
-
-
-def _minimum(spec: UncertainSpec, records: Records) -> float:
-    """Least scale in scaled units, such that no column's is below what was asked: noise keeps its proportions."""
-    asked = spec.minimum_scale
-    unit = units(records.values)
-    wanted = [asked.get(name, 0.0) if isinstance(asked, dict) else asked for name in spec.columns]
-    return float((np.array(wanted) / unit).max())
 
 
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
@@ -190,9 +162,3 @@ def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArra
         axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[order]),
         unit=calibrated.unit,
     )
-
-
-def _written(link: NDArray[np.int64], scratch: Path) -> Path:
-    path = scratch / "link.npy"
-    np.save(path, link, allow_pickle=False)
-    return path

@@ -1,0 +1,204 @@
+"""The audit `linkage` over HTTP, against ranks computed by numpy over all pairs."""
+
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from app.contracts.datasets import Profile
+from app.contracts.linkage import LinkageSpec
+from app.jobs.inputs import Given, ReleaseInput
+from app.jobs.linkage import check
+from tests.methods.asking import released, succeed, upload
+from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
+from tests.service import Service
+
+COLUMNS = ["x", "y"]
+FIGURES = ("mean_rank", "share_rank_1", "share_below_k", "mean_posterior")
+
+
+def people(n: int = 600) -> pl.DataFrame:
+    """Clusters of unlike density, some records twice."""
+    rng = np.random.default_rng(4)
+    centre = rng.choice(3, n)
+    x = rng.normal(size=(n, 2)) * np.array([1.0, 3.0, 0.3])[centre][:, None] + 5.0 * centre[:, None]
+    x[:20] = x[20:40]
+    return pl.DataFrame({"x": x[:, 0], "y": 100.0 * x[:, 1], "id": [f"p{i}" for i in range(n)]})
+
+
+def publish(client: httpx.Client, frame: pl.DataFrame, **change: Any) -> dict[str, Any]:
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 6}
+    return succeed(client, spec | {"keep": ["id"]} | change)
+
+
+def attack(client: httpx.Client, release_id: str, **change: Any) -> dict[str, Any]:
+    job = succeed(client, {"method": "linkage", "release_id": release_id} | change, kind="audits")
+    assert job["release_id"] is None
+    result: dict[str, Any] = job["result"]
+    return result
+
+
+def log_fits(rows: pl.DataFrame, known: np.ndarray, *, model: str, unit: np.ndarray) -> np.ndarray:
+    """Fit of every known record to every row, (rows, known), up to a constant of the row."""
+    z, scale, axes = rows.select(COLUMNS).to_numpy(), scales_of(rows, COLUMNS), axes_of(rows, COLUMNS)
+    offset = z[:, None, :] - known[None, :, :]
+    if axes is not None:
+        offset = np.einsum("pij,pkj->pki", axes, offset / unit)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        e = np.where(offset == 0, 0.0, offset / scale[:, None, :])
+    if model == "gaussian":
+        return np.asarray(-0.5 * (e * e).sum(axis=2))
+    return np.where((np.abs(e) <= 0.5).all(axis=2), 0.0, -np.inf)
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize(
+    ("scales", "scaling"),
+    [("common", "global"), ("shared", "rotated"), ("per_record", "global"), ("per_record", "local")],
+)
+def test_ranks_and_posteriors_are_those_of_the_definition(
+    client: httpx.Client, model: str, scales: str, scaling: str
+) -> None:
+    frame = people()
+    job = publish(client, frame, model=model, scales=scales, scaling=scaling)
+    found = attack(client, job["release_id"])
+    rows, truth = true_records(client, job, frame, COLUMNS)
+    known = frame.select(COLUMNS).to_numpy()
+    fits = log_fits(rows, known, model=model, unit=units(client, job, COLUMNS))
+    own = np.array([np.flatnonzero((known == record).all(axis=1))[0] for record in truth])
+    fit_of_own = fits[np.arange(len(own)), own]
+    rank = (fits >= fit_of_own[:, None] - 1e-9).sum(axis=1)
+    likelihood = np.exp(fits - fits.max(axis=1, keepdims=True))
+    posterior = np.exp(fit_of_own - fits.max(axis=1)) / likelihood.sum(axis=1)
+    assert found["records"] == found["sampled"] == rows.height
+    assert found["candidates"] == frame.height
+    assert found["mean_rank"] == pytest.approx(rank.mean(), rel=2e-3)
+    assert found["share_rank_1"] == pytest.approx((rank == 1).mean(), abs=2 / len(rank))
+    assert found["share_below_k"] == pytest.approx((rank < 6).mean(), abs=2 / len(rank))
+    assert found["mean_posterior"] == pytest.approx(posterior.mean(), rel=1e-3)
+    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(rank, 0.5), abs=1)
+    assert found["intervals"] is None
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+def test_on_average_k_records_fit_and_common_scales_cannot_be_matched(client: httpx.Client, model: str) -> None:
+    job = publish(client, people(2_000), model=model, dismiss=0)
+    found = attack(client, job["release_id"])
+    expected = job["result"]["expected_anonymity"]["mean"]
+    assert found["mean_rank"] >= 6
+    assert found["mean_rank"] == pytest.approx(expected, rel=0.15)
+    assert found["share_rank_1"] < 0.25
+    matched = found["with_scale_matching"]
+    for figure in FIGURES:
+        assert matched[figure] == pytest.approx(found[figure]), "equal scales tell nothing"
+        assert found["known_90"][figure] == pytest.approx(matched["known_90"][figure])
+
+
+@pytest.mark.parametrize("scaling", ["global", "local"])
+def test_a_scale_of_ones_own_is_a_name(client: httpx.Client, scaling: str) -> None:
+    job = publish(client, people(2_000), scales="per_record", scaling=scaling)
+    found = attack(client, job["release_id"])
+    assert found["share_rank_1"] < 0.35
+    assert found["with_scale_matching"]["share_rank_1"] > 0.9
+    assert found["with_scale_matching"]["mean_posterior"] > 0.9
+    assert found["with_scale_matching"]["known_90"]["share_rank_1"] > found["known_90"]["share_rank_1"] + 0.1
+
+
+def test_a_shared_scale_tells_the_cell_and_no_more(client: httpx.Client) -> None:
+    job = publish(client, people(2_000), scales="shared", dismiss=0)
+    matched = attack(client, job["release_id"])["with_scale_matching"]
+    assert matched["mean_rank"] >= 6 * 0.95
+    assert matched["share_rank_1"] < 0.25
+
+
+def test_of_boxes_the_rank_is_the_number_of_candidates(client: httpx.Client) -> None:
+    frame = people()
+    spec = {"method": "boxes", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 7}
+    job = succeed(client, spec)
+    rows, known = released(client, job), frame.select(COLUMNS).to_numpy()
+    lower, upper = (rows.select([f"{c}_{end}" for c in COLUMNS]).to_numpy() for end in ("lo", "hi"))
+    inside = ((known[None] >= lower[:, None]) & (known[None] <= upper[:, None])).all(axis=2).sum(axis=1)
+    found = attack(client, job["release_id"])
+    assert found["with_scale_matching"] is None
+    assert found["mean_rank"] == pytest.approx(inside.mean())
+    assert found["mean_posterior"] == pytest.approx((1 / inside).mean())
+    assert (found["share_rank_1"], found["share_below_k"]) == (0.0, 0.0)
+    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(inside, 0.5), abs=1)
+
+
+def test_an_adversary_who_knows_others_finds_fewer(client: httpx.Client) -> None:
+    frame = people()
+    job = publish(client, frame, dismiss=0)
+    others = frame.select("x", "y").vstack(frame.select("x", "y").with_columns(pl.col("x") + 0.01))
+    more = attack(client, job["release_id"], dataset_id=upload_frame(client, others))
+    own = attack(client, job["release_id"])
+    assert more["candidates"] == 2 * frame.height
+    assert more["mean_rank"] > 1.5 * own["mean_rank"]
+
+
+def test_condensed_records_are_linked_to_their_nearest(client: httpx.Client) -> None:
+    frame = people()
+    spec = {"method": "condensation", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 6}
+    found = attack(client, succeed(client, spec)["release_id"])
+    assert found["records"] == frame.height
+    assert found["mean_rank"] > 1
+    assert 0 <= found["share_rank_1"] < 0.9
+    assert found["with_scale_matching"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "says"),
+    [
+        ({"release_id": "rel_absent"}, "/release_id", "no release"),
+        ({"dataset_id": "ds_absent"}, "/dataset_id", "no dataset"),
+        ({"dataset_id": "other"}, "/dataset_id", "no column 'x'"),
+        ({"original_id": "other"}, "/original_id", "the original of this release is"),
+        ({"colour": "red"}, "/colour", ""),
+    ],
+)
+def test_what_cannot_be_attacked_is_refused_at_its_place(
+    client: httpx.Client, change: dict[str, Any], pointer: str, says: str
+) -> None:
+    other = upload(client, "a,b\n1,2\n3,4\n")["id"]
+    job = publish(client, people(60))
+    change = {name: other if value == "other" else value for name, value in change.items()}
+    answer = client.post("/v1/audits", json={"method": "linkage", "release_id": job["release_id"]} | change)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    errors = answer.json()["errors"]
+    assert {error["pointer"] for error in errors} == {pointer}
+    assert says in errors[0]["detail"]
+
+
+def test_releases_that_link_nobody_are_refused_by_name() -> None:
+    spec = LinkageSpec(method="linkage", release_id="rel_1", dataset_id="ds_1")
+    release = ReleaseInput("rel_1", "swaps", "ds_1", 3, (), (), {"columns": ["x"]})
+    (error,) = check(
+        spec, Given(releases={"release_id": release}, datasets={"dataset_id": Profile(rows=3, columns=())})
+    )
+    assert error.pointer == "/release_id"
+    assert "`swaps`" in error.detail
+
+
+def links(service: Service) -> set[str]:
+    return {path.name for path in service.folder.rglob("link-*")} | {
+        str(path) for path in service.folder.rglob("*link*.npy")
+    }
+
+
+@pytest.mark.parametrize("goes", ["release", "dataset"])
+def test_the_link_goes_with_the_release_and_with_the_original(
+    service: Service, client: httpx.Client, goes: str
+) -> None:
+    before = links(service)
+    job = publish(client, people(80))
+    assert len(links(service) - before) > 0
+    dataset = job["spec"]["dataset_id"]
+    address = f"/v1/releases/{job['release_id']}" if goes == "release" else f"/v1/datasets/{dataset}"
+    assert client.delete(address).status_code == httpx.codes.NO_CONTENT
+    assert links(service) == before
+    answer = client.post("/v1/audits", json={"method": "linkage", "release_id": job["release_id"]})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    if goes == "dataset":
+        assert client.get(f"/v1/releases/{job['release_id']}").status_code == httpx.codes.OK, "the release remains"
