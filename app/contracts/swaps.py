@@ -224,7 +224,9 @@ class SwapsResult(Contract):
     distortion: float
     assignment_distortion: float
     fitness: float | None
-    valid: bool
+    valid: bool = Field(
+        description="No outlier that was to be masked (of a given list, those that stood out) is one now."
+    )
     parameter_values: tuple[tuple[str | int | float | bool, ...], ...]
     sizes: tuple[int, ...]
     masked: tuple[int, ...]

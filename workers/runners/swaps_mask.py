@@ -35,6 +35,7 @@ class Masking:
     sources, targets : places that members may leave and enter; None for what is usual.
     ceilings : place -> most that its signal may become.
     before : outliers of the signal as it is.
+    hidden : those among them that must not stand out any more: all of them, or of a given list those that stand out.
     excluded : places that an expert does not count.
     """
 
@@ -43,6 +44,7 @@ class Masking:
     targets: tuple[int, ...] | None
     ceilings: dict[int, int]
     before: Outliers
+    hidden: frozenset[int]
     excluded: tuple[int, ...]
 
 
@@ -61,6 +63,8 @@ def masking(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
     else:
         found = places.required([one.value for one in spec.mask], "/mask", "/value")
         asked = tuple(_asked(one, place, int(crisp[place])) for one, place in zip(spec.mask, found, strict=True))
+    masked = {one.element for one in asked}
+    hidden = before.indexes if spec.mask == "outliers" else (place for place in before.indexes if place in masked)
     ceilings = places.required([one.value for one in spec.ceilings], "/ceilings", "/value")
     return Masking(
         asked,
@@ -68,6 +72,7 @@ def masking(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
         None if spec.targets is None else tuple(places.required(spec.targets, "/targets")),
         {place: one.at_most for place, one in zip(ceilings, spec.ceilings, strict=True)},
         before,
+        frozenset(hidden),
         tuple(excluded),
     )
 

@@ -79,7 +79,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         distortion=done.ran.chosen.swaps.distortion,
         assignment_distortion=done.bound.distortion,
         fitness=done.ran.chosen.fitness,
-        valid=is_valid(done.asked.before, outliers),
+        valid=is_valid(done.asked, outliers),
         parameter_values=done.microfile.parameter_values,
         sizes=_whole(np.bincount(done.parameter, minlength=len(before))),
         masked=tuple(one.element for one in done.asked.restrictions),
@@ -94,7 +94,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
                 distortion=one.swaps.distortion,
                 fitness=one.fitness,
                 valid=is_valid(
-                    done.asked.before, stand_out(after(done.problem, one.swaps), spec.outliers, done.asked.excluded)
+                    done.asked, stand_out(after(done.problem, one.swaps), spec.outliers, done.asked.excluded)
                 ),
                 valid_share=one.valid_share,
                 completed=one.completed,

@@ -124,7 +124,7 @@ class SwapSearch:
 
     def _evolved(self, state: State) -> Ran:
         def judge(signal: IntArray) -> bool:
-            return is_valid(self.asked.before, stand_out(signal, self.spec.outliers, self.asked.excluded))
+            return is_valid(self.asked, stand_out(signal, self.spec.outliers, self.asked.excluded))
 
         found = memetic.result(self.problem, state, judge)
         runs = tuple(
@@ -134,9 +134,12 @@ class SwapSearch:
         return Ran(runs, next(run for run, one in zip(runs, found.runs, strict=True) if one is found.best))
 
 
-def is_valid(before: Outliers, now: Outliers) -> bool:
-    """Whether no outlier of before is one now; new ones elsewhere are accepted (science.md section 2, *valid*)."""
-    return not set(before.indexes) & set(now.order)
+def is_valid(asked: Masking, now: Outliers) -> bool:
+    """Whether no outlier that was to be hidden is one now; new ones elsewhere are accepted (TC: OUT_e and OUT(q*)).
+
+    Which outliers matter is the expert's choice: all that are not excluded, or those of the given list.
+    """
+    return asked.hidden.isdisjoint(now.order)
 
 
 def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:

@@ -1,0 +1,237 @@
+"""Makes the pictures of docs/group-anonymity.md: `python docs/pictures_group.py` (with the `dev` extras).
+
+Starts the service on a folder of its own, tells the whole story over HTTP as any client would, and draws its answers.
+With a folder of American Community Survey person files (`p_<state>.parquet`, default ../shared/data/acs2024) rules are
+learned on every other state and North Carolina is attacked; without one, a made-up country stands in for both.
+"""
+
+import argparse
+import io
+import json
+import random
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+from svg import BLUE, FAINT, GREEN, GREY, INK, RED, Picture, Scale, upright
+
+from app.demo.service import running
+
+PICTURES = Path(__file__).parent / "pictures"
+ACS = Path(__file__).parents[2] / "shared" / "data" / "acs2024"
+TARGET_STATE = "37"
+#: Columns of the survey that say outright who serves, or lead there.
+GIVEAWAYS = ("MIL", "ESR", "OCCP", "INDP", "COW", "SERIALNO", "HICOV", "PRIVCOV", "PUBCOV")
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is attacked: files, what names the group, what divides the file, and the words of the pictures."""
+
+    auxiliary: pl.DataFrame
+    target: pl.DataFrame
+    vital: dict[str, Any]
+    parameter: str
+    variables: list[dict[str, Any]]
+    drop: list[str]
+    told: str
+
+
+def survey(folder: Path) -> Story:
+    """North Carolina, attacked with what the other states teach."""
+    variables = json.loads((folder / "military-variables.json").read_text())
+    columns = ["STATE", "PUMA", "MIL", *(variable["column"] for variable in variables)]
+    paths = sorted(folder.glob("p_*.parquet"))
+    others = [pl.read_parquet(path, columns=columns) for path in paths if path.stem != f"p_{TARGET_STATE}"]
+    return Story(
+        auxiliary=pl.concat(others),
+        target=pl.read_parquet(folder / f"p_{TARGET_STATE}.parquet"),
+        vital={"column": "MIL", "values": [1]},
+        parameter="PUMA",
+        variables=variables,
+        drop=list(GIVEAWAYS),
+        told="American Community Survey 2024, North Carolina by area",
+    )
+
+
+def country() -> Story:
+    """A made-up country: soldiers are young, work long hours and walk to work; bases are regions with many of them."""
+
+    def people(seed: int, regions: int, bases: dict[int, int]) -> pl.DataFrame:
+        rng = random.Random(seed)  # noqa: S311 - made up, and the same for everyone
+        rows = []
+        for region in range(regions):
+            soldiers = bases.get(region, rng.randint(0, 2))
+            for person in range(300):
+                soldier = person < soldiers
+                age = rng.randint(18, 24) if soldier else rng.randint(16, 66)
+                hours = rng.randint(50, 70) if soldier else rng.randint(10, 60)
+                way = 3 if soldier or rng.random() < 0.1 else rng.choice((1, 1, 2))
+                rows.append((f"R{region:02}", age, hours, way, "army" if soldier else "other"))
+        rng.shuffle(rows)
+        return pl.DataFrame(rows, schema=["region", "age", "hours", "way", "job"], orient="row")
+
+    young = {"name": "young", "shape": "pi", "points": [10, 18, 24, 30]}
+    middle = {"name": "middle aged", "shape": "gaussian", "sigma": 5, "centre": 36}
+    old = {"name": "old", "shape": "s", "points": [40, 52]}
+    usual = {"name": "usual", "shape": "triangle", "points": [30, 40, 50]}
+    long = {"name": "long", "shape": "trapezoid", "points": [40, 50, 80, 80]}
+    ways = [
+        {"name": "rides", "shape": "range", "points": [1, 2]},
+        {"name": "walks", "shape": "range", "points": [3, 3]},
+    ]
+    return Story(
+        auxiliary=people(1, 40, {5: 90, 21: 60}),
+        target=people(2, 60, {12: 70, 37: 45}),
+        vital={"column": "job", "values": ["army"]},
+        parameter="region",
+        variables=[
+            {"column": "age", "range": [18, 60], "terms": [young, middle, old]},
+            {"column": "hours", "range": [1, 80], "terms": [usual, long]},
+            {"column": "way", "range": [1, 3], "terms": ways},
+        ],
+        drop=["job"],
+        told="a made-up country, by region",
+    )
+
+
+class Service:
+    """The few requests of the story."""
+
+    def __init__(self, address: str, key: str) -> None:
+        headers = {"Authorization": f"Bearer {key}"}
+        self._http = httpx.Client(base_url=address, headers=headers, timeout=600, trust_env=False)
+
+    def upload(self, frame: pl.DataFrame) -> str:
+        """Upload a table."""
+        body = io.BytesIO()
+        frame.write_parquet(body)
+        headers = {"Content-Type": "application/vnd.apache.parquet"}
+        answer = self._http.post("/v1/datasets", params={"name": "people"}, content=body.getvalue(), headers=headers)
+        dataset: str = answer.raise_for_status().json()["id"]
+        return dataset
+
+    def run(self, kind: str, spec: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Run a job to its end: its id and its whole result."""
+        job = self._http.post(f"/v1/{kind}", json=spec).raise_for_status().json()
+        while job["state"] in {"queued", "running"}:
+            time.sleep(0.2)
+            job = self._http.get(f"/v1/jobs/{job['id']}").raise_for_status().json()
+        if job["state"] != "succeeded":
+            raise SystemExit(json.dumps(job["error"], indent=1))
+        result: dict[str, Any] = self._http.get(f"/v1/jobs/{job['id']}/result").raise_for_status().json()
+        return job["id"], result
+
+
+def draw_terms(variable: dict[str, Any], path: Path) -> None:
+    """The terms of one variable: how far each value belongs to each."""
+    picture = Picture(720, 220, f"Terms of {variable['column']}")
+    low, high = variable["range"]
+    across, up = Scale(low, high, 50, 700), Scale(0, 1, 180, 40)
+    upright(picture, up, left=50, right=700, label=f"grade in each term of {variable['column']}")
+    for place, term in enumerate(variable["terms"]):
+        values = [low + (high - low) * step / 300 for step in range(301)]
+        points = [(across(value), up(grade(term, value))) for value in values]
+        colour = (BLUE, RED, GREEN, GREY, INK)[place % 5]
+        picture.line(points, stroke=colour, stroke_width=2)
+        x, y = max(points, key=lambda point: (-point[1], -abs(point[0] - 375)))
+        picture.text(x, y - 6, term["name"], size=11, anchor="middle", fill=colour)
+    for value in across.ticks(12):
+        picture.text(across(value), 198, f"{value:g}", size=11, anchor="middle")
+    picture.write(path)
+
+
+def grade(term: dict[str, Any], x: float) -> float:
+    """A membership function (bell, or a hill with straight or curved slopes)."""
+    if term["shape"] == "gaussian":
+        return float(2.718281828459045 ** (-(((x - term["centre"]) / term["sigma"]) ** 2) / 2))
+    points = term["points"]
+    if term["shape"] == "range":
+        return float(points[0] <= x <= points[1])
+    if term["shape"] in {"s", "z"}:
+        points = [*points, x, x] if term["shape"] == "s" else [x, x, *points]
+    a, b, c, d = (points[0], points[1], points[-2], points[-1]) if len(points) > 3 else (*points[:2], *points[1:])
+    t = min((x - a) / (b - a) if x < b else 1.0, (d - x) / (d - c) if x > c else 1.0)
+    t = min(max(t, 0.0), 1.0)
+    curved = term["shape"] in {"pi", "s", "z"}
+    return (2 * t * t if t <= 0.5 else 1 - 2 * (1 - t) ** 2) if curved else t
+
+
+def draw_signals(
+    title: str, bars: tuple[str, list[float]], dots: tuple[str, list[float]], marked: list[int], path: Path
+) -> None:
+    """Two signals over the places, one as bars and one as dots; marked places are red."""
+    picture = Picture(960, 320, title)
+    count = len(bars[1])
+    across, up = Scale(-0.5, count - 0.5, 50, 940), Scale(0, max(*bars[1], *dots[1], 1), 270, 50)
+    upright(picture, up, left=50, right=940, label="people")
+    width = 890 / count
+    for place, (high, dot) in enumerate(zip(bars[1], dots[1], strict=True)):
+        left = across(place) - width * 0.35
+        picture.rectangle(left, up(high), width * 0.7, 270 - up(high), fill=FAINT, stroke=GREY, stroke_width=0.5)
+        picture.circle(across(place), up(dot), 3.2, fill=RED if place in marked else BLUE)
+    picture.text(50, 296, title, size=12)
+    picture.rectangle(560, 16, 12, 10, fill=FAINT, stroke=GREY, stroke_width=0.5)
+    picture.text(578, 25, bars[0], size=11)
+    picture.circle(566, 37, 3.2, fill=BLUE)
+    picture.text(578, 41, dots[0], size=11)
+    picture.write(path)
+
+
+def tell(story: Story, service: Service) -> None:
+    """Learn, attack, mask, attack again; write the pictures and print what the page quotes."""
+    auxiliary, target = service.upload(story.auxiliary), service.upload(story.target)
+    spec = {
+        "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": target, "vital": story.vital,
+        "parameter": [story.parameter], "variables": story.variables,
+    }  # fmt: skip
+    model, attack = service.run("audits", spec)
+    draw_terms(story.variables[0], PICTURES / "group-terms.svg")
+    true, seen = attack["signal"], attack["auxiliary_signal"]
+    scale = max(true) / max(seen)
+    highest = sorted(range(len(seen)), key=lambda place: -seen[place])[:2]
+    draw_signals(
+        f"{story.told}: the hidden group, what rules see of it (times {scale:.1f}); red: their two highest places",
+        ("people of the group (not in the published file)", true),
+        ("sum of memberships by the rules", [value * scale for value in seen]),
+        highest,
+        PICTURES / "group-attack.svg",
+    )
+    masked = [{"value": attack["parameter_values"][place], "at_most": 2, "zero_at": 12} for place in highest]
+    asked = {
+        "method": "swaps", "dataset_id": target, "parameter": [story.parameter], "model_job_id": model,
+        "mask": masked, "drop": story.drop,
+    }  # fmt: skip
+    _, result = service.run("anonymizations", asked)
+    draw_signals(
+        f"{story.told}: members of the fuzzy group before and after {result['swaps']} swaps; red: the masked places",
+        ("before", result["signal_before"]),
+        ("after", result["signal_after"]),
+        result["masked"],
+        PICTURES / "group-swaps.svg",
+    )
+    quoted = {name: attack[name] for name in ("records", "rules_over_thresholds", "evaluations", "common", "adequacy")}
+    quoted |= {"rules": [rule["text"] for rule in attack["rules"][:4]], "most_general": len(attack["rules"])}
+    quoted |= {name: result[name] for name in ("swaps", "distortion", "assignment_distortion", "valid", "fitness")}
+    quoted |= {"two_highest": [attack["parameter_values"][place] for place in highest]}
+    again = result["attack_again"]
+    quoted |= {"found_again": [again["old_rules"]["found"], again["new_rules"]["found"]]}
+    print(json.dumps(quoted, indent=1))
+
+
+def main() -> None:
+    """Parse the arguments, start the service, tell the story."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--acs", type=Path, default=ACS, help="folder of survey files; a made-up country without it")
+    folder = parser.parse_args().acs
+    story = survey(folder) if (folder / f"p_{TARGET_STATE}.parquet").exists() else country()
+    with tempfile.TemporaryDirectory(prefix="surebox-pictures-") as data, running(Path(data)) as (address, key):
+        tell(story, Service(address, key))
+
+
+if __name__ == "__main__":
+    main()

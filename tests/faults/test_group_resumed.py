@@ -1,0 +1,87 @@
+"""Long searches of group anonymity survive kill -9: the next worker goes on from the checkpoint, to the same end."""
+
+import os
+import signal
+from typing import Any
+
+import httpx
+
+from app.embedded.worker import celery_arguments
+from tests.faults.rig import Process, Rig, wait_until
+from tests.methods.bases import VARIABLES, microfile
+
+WORKER = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
+
+
+def real_worker(rig: Rig, *, queue: str = "batch") -> Process:
+    """A worker with the product's methods; the rig's own has the probe only."""
+    worker = rig.start("-c", WORKER, *celery_arguments(queue=queue, concurrency=1, log_level="INFO"), name="worker")
+    wait_until(lambda: rig.row("SELECT 1 FROM worker WHERE pid = %s", worker.pid), what=worker.text())
+    return worker
+
+
+def upload(client: httpx.Client, body: str) -> str:
+    answer = client.post("/v1/datasets", content=body, headers={"Content-Type": "text/csv"})
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    return str(answer.json()["id"])
+
+
+def ask(client: httpx.Client, kind: str, spec: dict[str, Any]) -> str:
+    answer = client.post(f"/v1/{kind}", json=spec)
+    assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+    return str(answer.json()["id"])
+
+
+def killed(rig: Rig, worker: Process, job_id: str, *, steps: int) -> Process:
+    """Kill the worker once its job has a checkpoint of so many steps; the next worker."""
+
+    def late() -> bool:
+        row = rig.row("SELECT steps FROM job_checkpoint WHERE job_id = %s", job_id)
+        return row is not None and row["steps"] >= steps
+
+    wait_until(late, what="a checkpoint")
+    assert rig.job(job_id)["state"] == "running"
+    os.kill(worker.pid, signal.SIGKILL)
+    return real_worker(rig)
+
+
+def whole(client: httpx.Client, job_id: str) -> dict[str, Any]:
+    return dict(client.get(f"/v1/jobs/{job_id}/result").raise_for_status().json())
+
+
+def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) -> None:
+    rig.housekeeping()
+    worker = real_worker(rig)
+    real_worker(rig, queue="interactive")
+    _, address = rig.api()
+    with rig.client(address) as client:
+        auxiliary = upload(client, microfile(1, regions=20, bases={2: 50, 9: 60}).write_csv())
+        target = upload(client, microfile(2, bases={4: 40, 11: 34}).write_csv())
+        attack = {
+            "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": target, "seed": 7,
+            "vital": {"column": "job", "values": ["army"]}, "parameter": ["region"], "variables": VARIABLES,
+            "search": {"method": "evolution", "generations": 150, "runs": 10, "diversity": False},
+        }  # fmt: skip
+        undisturbed = rig.wait(ask(client, "audits", attack), "succeeded", seconds=120)
+        disturbed = ask(client, "audits", attack)
+        worker = killed(rig, worker, disturbed, steps=8)
+        assert rig.wait(disturbed, "succeeded", seconds=120)["attempt"] == 2
+        assert whole(client, disturbed) == whole(client, undisturbed["id"])
+
+        mask = {
+            "method": "swaps", "dataset_id": target, "parameter": ["region"],
+            "model_job_id": undisturbed["id"], "seed": 8,
+            "search": {"method": "memetic", "generations": 300, "runs": 2},
+        }  # fmt: skip
+        undisturbed = rig.wait(ask(client, "anonymizations", mask), "succeeded", seconds=120)
+        disturbed = ask(client, "anonymizations", mask)
+        killed(rig, worker, disturbed, steps=8)
+        resumed = rig.wait(disturbed, "succeeded", seconds=120)
+        assert resumed["attempt"] == 2
+        assert whole(client, disturbed) == whole(client, undisturbed["id"])
+        files = [
+            client.get(f"/v1/releases/{job['release_id']}").raise_for_status().json()["sha256"]
+            for job in (undisturbed, resumed)
+        ]
+        assert files[0] == files[1]
+    assert rig.rows("SELECT * FROM job_checkpoint") == []
