@@ -14,7 +14,8 @@ price       (L,)     what the best flow pays for a record of each side; (T,) on 
 A swap pairs one left with one right record, each used at most once. Only the nearest right records of each left one are
 candidates at first. The flow through them is the cheapest of all as soon as no other pair could lower it:
 ``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list holds (lists are sorted: one comparison
-judges all those left out). Lists that fail are lengthened, and the flow is computed anew; a full list cannot fail.
+judges all those left out). Lists that fail are lengthened, and the flow is computed anew. As many candidates as the
+group has room for, or as there are swaps, are always enough: if all of them were taken, the limit would be reached.
 """
 
 import numpy as np
@@ -25,8 +26,8 @@ from workers.algorithms.groups.influence import nearest
 from workers.algorithms.groups.restrictions import UnreachableError
 from workers.algorithms.groups.swaps import Problem, Swaps, paired
 
-#: First candidates per list, and by how much lists grow that do not suffice.
-_FIRST, _GROWTH = 16, 4
+#: First candidates of a left record in one list, the fewest of all its lists together, and by how much lists grow.
+_FIRST, _ALTOGETHER, _GROWTH = 16, 128, 4
 
 #: Rounding of sums of InfM, relative to the largest.
 _SLACK = 1e-9
@@ -114,8 +115,10 @@ def _proved(
     problem: Problem, network: Network, left: FloatArray, right: FloatArray, start: IntArray, used: IntArray
 ) -> IntArray:
     """Match by the cheapest flow, candidates added until nothing left out can improve on it."""
-    count = np.full(len(used), _FIRST, dtype=np.int64)
-    full = int(np.diff(start).max())
+    first = max(1, min(_FIRST, _ALTOGETHER // (len(start) - 1)))
+    count = np.full(len(used), first, dtype=np.int64)
+    enough = np.minimum(np.diff(start), np.minimum(network.capacities, int(network.moves.sum())))
+    full = int(enough.max())
     blocks: list[tuple[IntArray, FloatArray, IntArray]] = []
     short: BoolArray = np.ones(len(used), dtype=np.bool_)
     slack = _SLACK * problem.metric.largest
@@ -126,7 +129,7 @@ def _proved(
             blocks = [_less(block, short & (count == size)) for block in blocks]
             blocks.append((rows, distance, index.astype(np.int64)))
         flow = _through(network, blocks, len(used))
-        short = _unproved(flow, blocks, start, slack, len(used))
+        short = _unproved(flow, blocks, enough, slack, len(used))
         if not short.any():
             assert flow is not None  # noqa: S101 - full lists always suffice, since room was checked
             return flow.match
@@ -159,15 +162,14 @@ def _through(network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray
 def _unproved(
     flow: Flow | None,
     blocks: list[tuple[IntArray, FloatArray, IntArray]],
-    start: IntArray,
+    enough: IntArray,
     slack: float,
     lefts: int,
 ) -> BoolArray:
     """Left records with a pair left out that might lower the cost; all that are not full where there is no flow."""
     out = np.zeros(lefts, dtype=np.bool_)
-    sizes = np.diff(start)
     for rows, distance, _ in blocks:
-        cut = distance.shape[2] < sizes  # (T,), lists that leave somebody out
+        cut = distance.shape[2] < enough  # (T,), lists that leave somebody out who could matter
         if flow is None:
             out[rows] = cut.any()
         else:
