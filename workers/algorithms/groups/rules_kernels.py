@@ -125,8 +125,8 @@ def judge(  # noqa: C901
                 continue
             whole = word
             if between > 0:
-                for i in range(terms):
-                    whole &= full[rows[i], w]
+                for i in range(between):
+                    whole &= full[first[fuzzy[i]] + rule[fuzzy[i]] - 1, w]
                 word ^= whole
             else:
                 word = np.uint64(0)
