@@ -15,7 +15,7 @@ from workers.algorithms.groups.swaps import Problem, Swaps, after
 from workers.runners.groups_attack import in_kind, stand_out
 from workers.runners.groups_microfile import Microfile
 from workers.runners.swaps_mask import Masking
-from workers.runners.swaps_search import Ran, is_valid
+from workers.runners.swaps_search import Ran, Run, is_valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,6 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
     """The whole result."""
     before, crisp = done.problem.crisp, after(done.problem, done.ran.chosen.swaps)
     outliers = stand_out(crisp, spec.outliers, done.asked.excluded)
-    listed = list(
-        zip(
-            done.microfile.rows[done.ran.chosen.swaps.source_row].tolist(),
-            done.microfile.rows[done.ran.chosen.swaps.partner_row].tolist(),
-            strict=True,
-        )
-    )
     made = SwapsResult(
         records=len(done.microfile.rows) + done.microfile.left_out.records,
         in_range=len(done.microfile.rows),
@@ -88,19 +81,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         signal_after=_whole(crisp),
         outliers_before=done.asked.before.indexes,
         outliers_after=outliers.indexes,
-        runs=tuple(
-            SwapRun(
-                swaps=len(one.swaps.source),
-                distortion=one.swaps.distortion,
-                fitness=one.fitness,
-                valid=is_valid(
-                    done.asked, stand_out(after(done.problem, one.swaps), spec.outliers, done.asked.excluded)
-                ),
-                valid_share=one.valid_share,
-                completed=one.completed,
-            )
-            for one in done.ran.runs
-        ),
+        runs=tuple(_run(spec, done, one) for one in done.ran.runs),
         generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
         attack_again=AttackAgain(
             old_rules=_again(spec, alpha, kind, done, done.old),
@@ -108,10 +89,28 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
             learned=done.learned,
         ),
         telltale_columns=dict(done.telltale),
-        swap_list=tuple(listed[:LISTED_SWAPS]),
-        swap_list_complete=len(listed) <= LISTED_SWAPS,
+        swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),
+        swap_list_complete=len(done.ran.chosen.swaps.source) <= LISTED_SWAPS,
     )
     return made.model_dump(mode="json")
+
+
+def _run(spec: SwapsSpec, done: Swapped, run: Run) -> SwapRun:
+    now = stand_out(after(done.problem, run.swaps), spec.outliers, done.asked.excluded)
+    return SwapRun(
+        swaps=len(run.swaps.source),
+        distortion=run.swaps.distortion,
+        fitness=run.fitness,
+        valid=is_valid(done.asked, now),
+        valid_share=run.valid_share,
+        completed=run.completed,
+    )
+
+
+def _pairs(done: Swapped) -> list[tuple[int, int]]:
+    """Rows of the dataset that exchange their parameter values."""
+    swaps, rows = done.ran.chosen.swaps, done.microfile.rows
+    return list(zip(rows[swaps.source_row].tolist(), rows[swaps.partner_row].tolist(), strict=True))
 
 
 def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view: View) -> Again:
