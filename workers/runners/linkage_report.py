@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.linkage import Attack, LinkageResult, Ranks
-from workers.algorithms.uncertain.linkage import Linkage, summary
+from workers.algorithms.uncertain.linkage import Linkage
+from workers.algorithms.uncertain.linkage_summary import summary
 
 _PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from workers.algorithms.uncertain.densities import Densities, loadings
-from workers.algorithms.uncertain.linkage import Linkage, Matching, attack, init, summary
+from workers.algorithms.uncertain.linkage import Linkage, Matching, attack, init
+from workers.algorithms.uncertain.linkage_summary import summary
 
 
 def drawn(seed: int, rows: int, columns: int, model: str, turned: bool) -> tuple[np.ndarray, Densities]:

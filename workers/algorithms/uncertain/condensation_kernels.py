@@ -128,7 +128,7 @@ def gather(
         if k > 1:
             budget -= _nearest(t, y, record, start, low, high, left, distance, found)
             for other in found:
-                _remove(other, y, record, place, start, left, leaf)
+                _remove(int(other), y, record, place, start, left, leaf)
                 group[other] = groups
         groups += 1
         budget -= k

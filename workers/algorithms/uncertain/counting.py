@@ -73,8 +73,8 @@ class Index:
     ----------
     densities : those counted, as given.
     low, high : (n,), the domain.
-    near : places of densities that the table serves, and their blocks.
-    far : (H,), places of densities with hardly any mass in the domain.
+    far : (H,), places of densities with hardly any mass in the domain, counted singly.
+    near : blocks of the others; what follows is as in counting_kernels.
     """
 
     densities: Densities
@@ -103,9 +103,6 @@ def index(densities: Densities, domain: tuple[FloatArray, FloatArray] | None = N
     ValueError
         Invalid densities or domain.
 
-    Notes
-    -----
-    O(M log M).
     """
     check_densities(densities)
     n = densities.z.shape[1]
@@ -188,7 +185,6 @@ def check_queries(lower: FloatArray, upper: FloatArray, columns: int) -> None:
     Raises
     ------
     ValueError
-        Wrong shape, NaN, or an interval that ends before it begins.
     """
     if lower.ndim != 2 or lower.shape != upper.shape or lower.shape[1] != columns:
         msg = f"queries need lower and upper ends for {columns} columns, got {lower.shape} and {upper.shape}"

@@ -96,7 +96,7 @@ def _within(z: FloatArray, a: FloatArray, b: FloatArray, low: FloatArray, high: 
             row = z[j]
             for r in range(len(row)):
                 inside[r] &= (row[r] >= a[j]) & (row[r] <= b[j])
-    return inside.sum()
+    return int(inside.sum())
 
 
 @njit(cache=True, nogil=True)

@@ -52,7 +52,7 @@ class Densities:
         """
         if self.axes is None:
             return self.scale
-        return self.scale.max(axis=1, keepdims=True) * self.unit
+        return np.asarray(self.scale.max(axis=1, keepdims=True) * self.unit)
 
 
 def check_densities(densities: Densities) -> None:
