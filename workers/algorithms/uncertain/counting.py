@@ -180,12 +180,7 @@ def count(
 
 
 def check_queries(lower: FloatArray, upper: FloatArray, columns: int) -> None:
-    """Refuse what is no list of closed intervals.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse what is no list of closed intervals, by ValueError: other shapes, NaN, ends before beginnings."""
     if lower.ndim != 2 or lower.shape != upper.shape or lower.shape[1] != columns:
         msg = f"queries need lower and upper ends for {columns} columns, got {lower.shape} and {upper.shape}"
         raise ValueError(msg)
