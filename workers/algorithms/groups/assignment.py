@@ -14,8 +14,8 @@ price       (L,)     what the best flow pays for a record of each side; (T,) on 
 A swap pairs one left with one right record, each used at most once. Only the nearest right records of each left one are
 candidates at first. The flow through them is the cheapest of all as soon as no other pair could lower it:
 ``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list holds (lists are sorted: one comparison
-judges all those left out). Lists that fail are lengthened, and the flow is computed anew. As many candidates as the
-group has room for, or as there are swaps, are always enough: if all of them were taken, the limit would be reached.
+judges all those left out). Lists that fail are lengthened, and the flow is computed anew. As many candidates as a
+group has room for, or as there are swaps, are enough: were all of them taken by others, there would be no room left.
 """
 
 import numpy as np
