@@ -1,0 +1,36 @@
+"""The guide to group anonymity: its shell lines work as they stand, after the shorthands of the quickstart."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.clients.guides import blocks_of, run_blocks
+from tests.service import Service
+
+BASES = ("R08", "R21")
+
+
+@pytest.fixture(scope="module")
+def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    folder = tmp_path_factory.mktemp("group-guide")
+    start = [block for block in blocks_of("quickstart.md") if "field()" in block]
+    guide = blocks_of("group-anonymity.md")
+    return folder, run_blocks([*start, *guide], service, folder)[len(start) :]
+
+
+def test_the_bases_of_the_guide_are_found_and_hidden(ran: tuple[Path, list[str]]) -> None:
+    audit, swaps = json.loads(ran[1][1]), json.loads(ran[1][2])
+    places = {audit["parameter_values"].index([base]) for base in BASES}
+    assert places <= set(audit["auxiliary_outliers"])
+    assert places <= set(swaps["masked"])
+    assert swaps["valid"]
+    assert not places & set(swaps["attack_again"]["new_rules"]["found"])
+
+
+def test_the_file_for_publication_names_nobody_and_keeps_every_region_s_size(ran: tuple[Path, list[str]]) -> None:
+    home, published = (pl.read_csv(ran[0] / name) for name in ("home.csv", "published.csv"))
+    assert published.columns == ["region", "age", "hours", "way"]
+    for columns in (["region"], ["age", "hours", "way"]):
+        assert published.select(columns).sort(columns).equals(home.select(columns).sort(columns))
