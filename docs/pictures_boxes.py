@@ -21,7 +21,7 @@ def records(rows: int = 500) -> np.ndarray:
     """Two correlated columns with a few far records."""
     rng = np.random.default_rng(7)
     u, v = rng.normal(size=(2, rows))
-    return np.clip(np.column_stack([u, 0.75 * u + 0.55 * v]), -3.3, 3.3)
+    return np.asarray(np.clip(np.column_stack([u, 0.75 * u + 0.55 * v]), -3.3, 3.3))
 
 
 def boxed(x: np.ndarray, statistics: tuple[Statistic, ...], **options: object) -> Outcome:

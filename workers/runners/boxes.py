@@ -29,7 +29,7 @@ from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.boxes_demands import demands
 from workers.runners.frames.classes import smallest_class
 from workers.runners.frames.columns import FloatTable, numeric_columns, take_rows
-from workers.runners.frames.release import write_release
+from workers.runners.frames.release import Taken, write_release
 
 #: Share of the whole job that is spent before the algorithm and before the release is written.
 _READ, _COMPUTED = 0.1, 0.8
@@ -56,15 +56,17 @@ class BoxesRunner:
     def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
         """Run a few made-up records through every partition, both kinds of bounds and all kinds of statistics."""
         rng = np.random.default_rng(0)
-        values = rng.normal(size=(64, 3))
-        pair = (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1, 2)), Statistic("regression", (0, 1)))
-        for asked in ((Statistic("mean", (0,)),), (*all_moments(3), *pair)):
-            for method in _PARTITIONS.values():
-                bounds: Literal["cells", "tight"] = "tight" if method == "fast" else "cells"
-                request = Request(k=3, statistics=asked, partition=method, bounds=bounds)
-                state = anonymization.init(values, request)
-                while not anonymization.done(state):
-                    state = anonymization.step(state, rng=rng)
+        values = rng.normal(size=(5000, 3))  # more than `optimal` sorts at a time
+        mean, pair = (Statistic("mean", (0,)),), (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
+        requests: tuple[tuple[Method, Literal["cells", "tight"], tuple[Statistic, ...]], ...] = (
+            ("optimal", "cells", (*all_moments(3), *pair)),
+            ("fast", "tight", mean),
+            ("mondrian", "cells", mean),
+        )
+        for method, bounds, asked in requests:
+            state = anonymization.init(values, Request(250, asked, method, bounds))
+            while not anonymization.done(state):
+                state = anonymization.step(state, rng=rng)
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing:  # noqa: ARG002  (the protocol's)
         """Read the columns and leave out what the specification says.
@@ -217,10 +219,10 @@ def _undefined(error: UndefinedStatisticError, spec: BoxesSpec) -> InfeasibleErr
 def _release_columns(spec: BoxesSpec, outcome: Boxed, of_row: NDArray[np.signedinteger]) -> dict[str, Any]:
     """One row a record: its box, the box's bounds, and what each of its records weighs."""
     boxes, weights = outcome.boxes, outcome.chosen.weights
-    columns: dict[str, Any] = {"box": of_row.astype(np.int64) + 1}
+    columns: dict[str, Any] = {"box": Taken(np.arange(1, len(boxes.counts) + 1), of_row)}
     for index, name in enumerate(spec.columns):
-        columns[f"{name}_lo"] = np.take(boxes.lower[:, index], of_row)
-        columns[f"{name}_hi"] = np.take(boxes.upper[:, index], of_row)
+        columns[f"{name}_lo"] = Taken(boxes.lower[:, index], of_row)
+        columns[f"{name}_hi"] = Taken(boxes.upper[:, index], of_row)
     if weights is not None:
-        columns["weight"] = np.take(weights, of_row)
+        columns["weight"] = Taken(weights, of_row)
     return columns

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from app.contracts.datasets import FileFormat
 from tests.runners.frames.reading import read
 from workers.runners.frames.columns import numeric_columns, take_rows
-from workers.runners.frames.release import write_release
+from workers.runners.frames.release import Taken, write_release
 
 
 def test_numeric_columns_are_contiguous_doubles_with_nan_for_missing(tmp_path: Path) -> None:
@@ -142,3 +142,19 @@ def test_a_name_is_never_taken_for_a_pattern(tmp_path: Path) -> None:
     assert numeric_columns(tmp_path / "typed.parquet", ["a.b", "^.*$"]).values.tolist() == [[3, 1], [6, 4], [6.5, 4]]
     again = read(tmp_path, write_release(taken, tmp_path)[FileFormat.CSV].path.read_bytes(), format="csv")[1]
     assert again == taken.to_pydict()
+
+
+def test_columns_taken_from_few_values_make_the_same_files(tmp_path: Path) -> None:
+    places = np.random.default_rng(4).integers(0, 5, 200_000)
+    few = {"^a.*$": np.array([1.5, np.nan, np.inf, -0.25, 1e300]), "a1": np.arange(5) * 7}
+    hashes = []
+    for name, columns in {
+        "whole": {key: np.take(values, places) for key, values in few.items()},
+        "taken": {key: Taken(values, places) for key, values in few.items()},
+        "mixed": {"^a.*$": Taken(few["^a.*$"], places), "a1": pa.array(few["a1"][places])},
+    }.items():
+        (tmp_path / name).mkdir()
+        hashes.append([file.sha256 for file in write_release(columns, tmp_path / name).values()])
+    assert hashes[0] == hashes[1] == hashes[2]
+    with pytest.raises(ValueError, match="one length"):
+        write_release({"a": Taken(few["a1"], places), "b": np.zeros(3)}, tmp_path)

@@ -7,11 +7,13 @@ empty in CSV and `null` in NDJSON.
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +24,11 @@ import pyarrow.parquet as pq
 
 from app.contracts.datasets import FileFormat
 
-Columns: TypeAlias = Mapping[str, npt.NDArray[Any] | pa.Array | pa.ChunkedArray] | pa.Table
+Values: TypeAlias = npt.NDArray[Any] | pa.Array | pa.ChunkedArray
 
-_SLICE_ROWS: Final = 1 << 16
+#: Rows of a run, and of a group in Parquet; and of a piece of text, which takes far more room while it is made.
+_RUN_ROWS: Final = 1 << 16
+_TEXT_ROWS: Final = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,23 @@ class _HashedFile(io.RawIOBase):
         return ReleaseFile(self._path, self._digest.hexdigest(), self._size)
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A column that is read from few values, one of them for each row; it is never whole in memory."""
+
+    values: npt.NDArray[Any]
+    places: npt.NDArray[np.integer]
+
+    def run(self, first: int, last: int) -> Values:
+        """The rows of a run."""
+        return pa.array(np.take(self.values, self.places[first:last]))
+
+
+Columns: TypeAlias = Mapping[str, Values | Taken] | pa.Table
+
+
 def write_release(columns: Columns, folder: Path) -> dict[FileFormat, ReleaseFile]:
-    """Write the rows of a release in every format.
+    """Write the rows of a release in every format, run after run in all at once.
 
     Parameters
     ----------
@@ -83,58 +102,108 @@ def write_release(columns: Columns, folder: Path) -> dict[FileFormat, ReleaseFil
     dict
         The file of each format with its sha256 and its size.
     """
-    frame = _as_frame(columns)
-    writers = {FileFormat.CSV: _write_csv, FileFormat.PARQUET: _write_parquet, FileFormat.NDJSON: _write_ndjson}
-    with ThreadPoolExecutor(len(writers)) as pool:
-        futures = {
-            name: pool.submit(_write, writer, frame, folder / f"release.{name}") for name, writer in writers.items()
-        }
-        return {name: future.result() for name, future in futures.items()}
+    rows = _Rows(columns)
+    kinds: dict[FileFormat, type[_Writer]] = {
+        FileFormat.CSV: _Csv,
+        FileFormat.PARQUET: _Parquet,
+        FileFormat.NDJSON: _Ndjson,
+    }
+    files = {name: _HashedFile(folder / f"release.{name}") for name in kinds}
+    with ExitStack() as stack:
+        writers = [stack.enter_context(kind(rows.run(0, 0), files[name])) for name, kind in kinds.items()]
+        pool = stack.enter_context(ThreadPoolExecutor(len(writers)))
+        for part in rows.runs():
+            for written in [pool.submit(writer.write, part) for writer in writers]:
+                written.result()
+    return {name: file.result() for name, file in files.items()}
 
 
-def _as_frame(columns: Columns) -> pl.DataFrame:
-    if not isinstance(columns, pa.Table):
-        columns = pa.table({name: _as_arrow(column) for name, column in columns.items()})
-    return cast("pl.DataFrame", pl.from_arrow(columns, rechunk=False))
+class _Rows:
+    """The rows in runs, without NaN."""
+
+    def __init__(self, columns: Columns) -> None:
+        given = columns if isinstance(columns, Mapping) else {name: columns[name] for name in columns.column_names}
+        self._taken = {name: column for name, column in given.items() if isinstance(column, Taken)}
+        whole = {name: _as_arrow(column) for name, column in given.items() if not isinstance(column, Taken)}
+        self._whole = cast("pl.DataFrame", pl.from_arrow(pa.table(whole), rechunk=False))
+        self._names = list(given)
+        lengths = {len(column.places) for column in self._taken.values()} | {len(column) for column in whole.values()}
+        if len(lengths) > 1:
+            msg = "the columns of a release are of one length"
+            raise ValueError(msg)
+        self._height = max(lengths, default=0)
+
+    def run(self, first: int, last: int) -> pl.DataFrame:
+        """Rows `first` to `last` - 1."""
+        columns = [
+            pl.Series(name, pl.from_arrow(self._taken[name].run(first, last)))
+            if name in self._taken
+            else self._whole.get_column(name).slice(first, last - first)
+            for name in self._names
+        ]
+        return pl.DataFrame(columns).with_columns(cs.float().fill_nan(None))
+
+    def runs(self) -> Iterator[pl.DataFrame]:
+        """All of them; a table without rows is one empty run."""
+        for first in range(0, max(self._height, 1), _RUN_ROWS):
+            yield self.run(first, min(first + _RUN_ROWS, self._height))
 
 
 def _as_arrow(column: Any) -> Any:
     return pa.array(column) if isinstance(column, np.ndarray) else column
 
 
-def _write(writer: Callable[[pl.DataFrame, _HashedFile], None], frame: pl.DataFrame, path: Path) -> ReleaseFile:
-    with _HashedFile(path) as file:
-        writer(frame, file)
-    return file.result()
+class _Writer(ABC):
+    """One format of the same rows; `empty` has their names and types."""
+
+    def __init__(self, empty: pl.DataFrame, file: _HashedFile) -> None:
+        self._empty = empty
+        self._file = file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """The file is complete."""
+        self._file.close()
+
+    @abstractmethod
+    def write(self, part: pl.DataFrame) -> None:
+        """Append a run of rows."""
 
 
-def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The rows in runs, without NaN; a table without rows is one empty run."""
-    if not frame.height:
-        yield frame
-    for part in frame.iter_slices(_SLICE_ROWS):
-        yield part.with_columns(cs.float().fill_nan(None))
+class _Csv(_Writer):
+    _begun = False
+
+    def write(self, part: pl.DataFrame) -> None:
+        # In a file of one column an empty line could be taken for the end of the file: there, everything is quoted.
+        style: Any = "always" if part.width == 1 else "necessary"
+        for piece in part.iter_slices(_TEXT_ROWS) if part.height else (part,):
+            buffer = io.BytesIO()
+            piece.write_csv(buffer, include_header=not self._begun, quote_style=style)
+            self._begun = True
+            self._file.write(buffer.getbuffer())
 
 
-def _write_csv(frame: pl.DataFrame, file: _HashedFile) -> None:
-    # In a file of one column an empty line could be taken for the end of the file: there, everything is quoted.
-    style: Any = "always" if frame.width == 1 else "necessary"
-    for number, part in enumerate(_slices(frame)):
-        buffer = io.BytesIO()
-        part.write_csv(buffer, include_header=number == 0, quote_style=style)
-        file.write(buffer.getbuffer())
+class _Ndjson(_Writer):
+    def write(self, part: pl.DataFrame) -> None:
+        floats = cs.float()
+        for piece in part.iter_slices(_TEXT_ROWS):
+            buffer = io.BytesIO()
+            piece.with_columns(pl.when(floats.is_finite()).then(floats)).write_ndjson(buffer)
+            self._file.write(buffer.getbuffer())
 
 
-def _write_ndjson(frame: pl.DataFrame, file: _HashedFile) -> None:
-    floats = cs.float()
-    for part in _slices(frame):
-        buffer = io.BytesIO()
-        part.with_columns(pl.when(floats.is_finite()).then(floats)).write_ndjson(buffer)
-        file.write(buffer.getbuffer())
+class _Parquet(_Writer):
+    def __init__(self, empty: pl.DataFrame, file: _HashedFile) -> None:
+        super().__init__(empty, file)
+        schema = empty.to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        self._writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, compression="zstd", compression_level=1)
 
+    def write(self, part: pl.DataFrame) -> None:
+        self._writer.write_table(part.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
-def _write_parquet(frame: pl.DataFrame, file: _HashedFile) -> None:
-    schema = frame.head(0).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-    with pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, compression="zstd", compression_level=1) as writer:
-        for part in _slices(frame):
-            writer.write_table(part.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    def __exit__(self, *exception: object) -> None:
+        """The file is complete once the footer is written."""
+        self._writer.close()
+        super().__exit__(*exception)
