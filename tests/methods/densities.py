@@ -53,22 +53,31 @@ def noise(rows: pl.DataFrame, truth: np.ndarray, columns: list[str], unit: np.nd
 
 
 def expected_anonymity(
-    rows: pl.DataFrame, truth: np.ndarray, columns: list[str], *, model: str, unit: np.ndarray, by_cell: bool = False
+    rows: pl.DataFrame,
+    truth: np.ndarray,
+    columns: list[str],
+    *,
+    model: str,
+    unit: np.ndarray,
+    by_cell: bool = False,
+    asked: np.ndarray | None = None,
 ) -> np.ndarray:
     """Expected number of the true records that fit each released row as well as its own does (AG, Definition 2.4).
 
     `truth`: the record of each row, (M, n); those are all candidates. With `by_cell`, only rows of the same scales are.
+    `asked`: the rows to compute it for; all by default.
     """
     scale, axes = scales_of(rows, columns), axes_of(rows, columns)
-    found = np.empty(len(truth))
-    for i, own in enumerate(truth):
+    wanted = np.arange(len(truth)) if asked is None else asked
+    found = np.empty(len(wanted))
+    for place, i in enumerate(wanted):
         mine = (scale == scale[i]).all(axis=1) if by_cell else np.ones(len(truth), dtype=bool)
-        e = along(truth[mine] - own, scale[i], None if axes is None else axes[i], unit)
+        e = along(truth[mine] - truth[i], scale[i], None if axes is None else axes[i], unit)
         if model == "gaussian":
             half = np.sqrt((e * e).sum(axis=1)) / 2.0
-            found[i] = np.where(half == 0.0, 1.0, 0.5 * erfc(half / math.sqrt(2.0))).sum()
+            found[place] = np.where(half == 0.0, 1.0, 0.5 * erfc(half / math.sqrt(2.0))).sum()
         else:
-            found[i] = np.maximum(1.0 - np.abs(e), 0.0).prod(axis=1).sum()
+            found[place] = np.maximum(1.0 - np.abs(e), 0.0).prod(axis=1).sum()
     return found
 
 
