@@ -78,7 +78,7 @@ def cheapest_flow(network: Network, start: IntArray, right: IntArray, cost: Floa
     return Flow(match, left_price, price[groups : groups + len(network.capacities)].copy())
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _push(keys: FloatArray, nodes: IntArray, size: int, key: float, node: int) -> None:
     i = size
     while i > 0:
@@ -92,7 +92,7 @@ def _push(keys: FloatArray, nodes: IntArray, size: int, key: float, node: int) -
     nodes[i] = node
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _drop_top(keys: FloatArray, nodes: IntArray, size: int) -> None:
     """Remove the smallest of a heap that holds `size` + 1 entries."""
     key, node = keys[size], nodes[size]

@@ -156,7 +156,7 @@ def nearest(
     return distance, index
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def pair_distance(x: FloatArray, y: FloatArray, w: FloatArray, categorical: int, enough: float) -> float:
     """InfM of two records (TC 25), or a smaller number above `enough` once it is clear that it exceeds that."""
     d = 0.0

@@ -95,7 +95,7 @@ def shaped(x: float, one: float, zero: float) -> float:
     return 0.0
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def free_record(stream: NDArray[np.uint32], start: int, stop: int, used: IntArray, now: int) -> int:
     """A record of [start, stop) that is free, at random (some tries, then the next one around), -1 where none is."""
     count = stop - start
@@ -113,7 +113,7 @@ def free_record(stream: NDArray[np.uint32], start: int, stop: int, used: IntArra
     return -1
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _in_target(board: Board, one: int, part: int, used: IntArray, now: int) -> tuple[int, float]:
     """The nearest free partner of a source record in one target: from its list, else looked for."""
     for k in range(board.near.shape[2]):
@@ -130,7 +130,7 @@ def _in_target(board: Board, one: int, part: int, used: IntArray, now: int) -> t
     return chosen, best
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _anywhere(board: Board, one: int, first: int, enough: float, used: IntArray, now: int) -> tuple[int, float]:
     """The nearest free partner of all lists, if nearer than `enough`; of equals that of the first target on."""
     best, chosen = enough, -1
@@ -147,7 +147,7 @@ def _anywhere(board: Board, one: int, first: int, enough: float, used: IntArray,
     return chosen, best
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _roam(  # noqa: C901 - one kernel
     board: Board, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps
 ) -> None:
@@ -193,7 +193,7 @@ def _roam(  # noqa: C901 - one kernel
     stamps.row[mine] = i
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _in_source(board: Board, other: int, part: int, used: IntArray, now: int) -> tuple[int, float]:
     """The nearest free record of a source to a partner."""
     best, chosen = np.inf, -1
@@ -206,7 +206,7 @@ def _in_source(board: Board, other: int, part: int, used: IntArray, now: int) ->
     return chosen, best
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def local_search(
     board: Board,
     stream: NDArray[np.uint32],

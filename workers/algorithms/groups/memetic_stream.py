@@ -34,7 +34,7 @@ def new_stream(key: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return out
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _mix(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
     """A quarter round; each sum and rotation is cut to 32 bits."""
     for i in range(2):

@@ -49,7 +49,7 @@ def found(
         fitness[i] = product_fitness(board, s[i, :wanted], p[i, :wanted], d[i, :wanted])
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _repaired(
     board: Board, stream: NDArray[np.uint32], s: IndexArray, p: IndexArray, count: int, stamps: Stamps
 ) -> int:
@@ -72,7 +72,7 @@ def _repaired(
     return kept
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _next(stream: NDArray[np.uint32], rate: float) -> int:
     """Rows to go to the next one that mutates: geometric, so that one draw serves many rows."""
     if rate <= 0.0:
@@ -82,7 +82,7 @@ def _next(stream: NDArray[np.uint32], rate: float) -> int:
     return 1 + int(math.log(uniform(stream)) / math.log1p(-rate))
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _mutate(
     board: Board, stream: NDArray[np.uint32], rate: float, s: IndexArray, p: IndexArray, stamps: Stamps
 ) -> None:
@@ -115,7 +115,7 @@ def _mutate(
             i += _next(stream, rate)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _tournament(stream: NDArray[np.uint32], scaled: FloatArray, size: int) -> int:
     best = below(stream, len(scaled))
     for _ in range(size - 1):
@@ -125,7 +125,7 @@ def _tournament(stream: NDArray[np.uint32], scaled: FloatArray, size: int) -> in
     return best
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _cut(stream: NDArray[np.uint32], first: int, second: int) -> tuple[int, int]:
     """Crossover points on [0, Q1] x [0, Q2] that leave neither child empty."""
     one = below(stream, first + 1)
