@@ -1,0 +1,118 @@
+"""Searches of group anonymity are packed in every state they can be in, the ended one too, and go on to one result."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.contracts.groups import GroupSpec
+from app.contracts.swaps import SwapsSpec
+from tests.methods.bases import VARIABLES, microfile
+from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.influence import Metric, encode
+from workers.algorithms.groups.membership import Term
+from workers.algorithms.groups.restrictions import Restriction
+from workers.algorithms.groups.swaps import Problem, build, shuffled
+from workers.runners.base import Arrays
+from workers.runners.groups_attack import Places, stand_out
+from workers.runners.groups_search import Search, search_for
+from workers.runners.randomness import new_generator
+from workers.runners.swaps_mask import Masking
+from workers.runners.swaps_search import SwapSearch, reordered, swap_search
+
+SPEC = {
+    "method": "group", "auxiliary_dataset_id": "ds_x", "vital": {"column": "job", "values": ["army"]},
+    "parameter": ["region"], "variables": VARIABLES,
+}  # fmt: skip
+EVOLUTION = {"method": "evolution", "generations": 4, "runs": 3, "population": 20, "replaced": 8}
+
+
+def stored(arrays: Arrays) -> Arrays:
+    """As they come back from a checkpoint: no objects, no pickles."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as loaded:
+        return {name: loaded[name] for name in loaded.files}
+
+
+@pytest.fixture(scope="module")
+def auxiliary() -> tuple[Fuzzified, Any]:
+    frame = microfile(1, regions=6, bases={2: 50}).drop_nulls()
+    terms = [
+        [Term("pi", (10.0, 18.0, 24.0, 30.0)), Term("s", (38.0, 50.0))], [Term("s", (40.0, 50.0))],
+        [Term("range", (1.0, 2.0)), Term("range", (3.0, 3.0))],
+    ]  # fmt: skip
+    columns = [frame[name].cast(float).to_numpy() for name in ("age", "hours", "way")]
+    return fuzzify(columns, terms), (frame["job"] == "army").to_numpy()
+
+
+def rules(search: Search) -> list[list[int]]:
+    while not search.done:
+        search = search.step()
+    return search.result().rules.tolist()
+
+
+@pytest.mark.parametrize("asked", [EVOLUTION, {"method": "exhaustive"}], ids=lambda asked: asked["method"])
+def test_a_search_for_rules_goes_on_from_any_step(auxiliary: tuple[Fuzzified, Any], asked: dict[str, Any]) -> None:
+    spec = GroupSpec.model_validate({**SPEC, "search": asked})
+    seen, vital = auxiliary
+    expected = rules(search_for(spec, seen, vital, threads=1, rng=new_generator(3)))
+    search, steps = search_for(spec, seen, vital, threads=1, rng=new_generator(3)), 0
+    while not search.done:
+        resumed = search_for(spec, seen, vital, threads=2, arrays=stored(search.pack()))
+        assert rules(resumed) == expected, f"after {steps} steps"
+        search, steps = search.step(), steps + 1
+    ended = search_for(spec, seen, vital, threads=1, arrays=stored(search.pack()))
+    assert ended.done
+    assert ended.result().rules.tolist() == expected
+    assert ended.result().over_thresholds == search.result().over_thresholds
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple[Problem, Masking]:
+    rng = np.random.default_rng(5)
+    parameter, member = np.repeat(np.arange(6), 40), np.zeros(240, dtype=np.bool_)
+    member[:15] = member[40:52] = member[100:101] = True
+    metric = Metric((1.0,), (1.0,))
+    values = encode(metric, rng.random((240, 1)), rng.integers(0, 3, (240, 1)))
+    asked = (Restriction(0, 2, 15), Restriction(1, 2, 12))
+    made = build(parameter, 6, member, values, metric, asked)
+    before = stand_out(made.crisp, SwapsSpec.model_validate(swaps("assignment")).outliers, ())
+    return made, Masking(asked, None, None, {}, before, frozenset({0, 1}), ())
+
+
+def swaps(method: str, **more: Any) -> dict[str, Any]:
+    model = {"variables": VARIABLES, "rules": [{"terms": [1, 0, 0]}]}
+    search = {"method": method} | more
+    return {"method": "swaps", "dataset_id": "ds_x", "parameter": ["region"], "model": model, "search": search}
+
+
+def pairs(search: SwapSearch) -> list[tuple[int, int]]:
+    while not search.done:
+        search = search.step()
+    chosen = search.result().chosen.swaps
+    return sorted(zip(chosen.source_row.tolist(), chosen.partner_row.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [swaps("memetic", generations=12, population=10, pairs=4, runs=2), swaps("assignment")],
+    ids=["memetic", "assignment"],
+)
+def test_a_search_for_swaps_goes_on_from_any_step(problem: tuple[Problem, Masking], spec: dict[str, Any]) -> None:
+    asked, masking = SwapsSpec.model_validate(spec), problem[1]
+    mixed = shuffled(problem[0], new_generator(9))
+    expected = pairs(swap_search(asked, mixed, masking, rng=new_generator(3), threads=1))
+    search = swap_search(asked, mixed, masking, rng=new_generator(3), threads=2)
+    again = reordered(problem[0], mixed.source_rows, mixed.partner_rows)
+    while not search.done:
+        assert pairs(swap_search(asked, again, masking, arrays=stored(search.pack()), threads=1)) == expected
+        search = search.step()
+    assert pairs(swap_search(asked, again, masking, arrays=stored(search.pack()), threads=1)) == expected
+
+
+def test_parameter_values_are_found_by_the_column_s_type() -> None:
+    places = Places(((1, "01"), (2, "01"), (2, "1")))
+    assert [places.find(value) for value in (["1", "01"], [2, "1"], [2.0, "01"], [3, "01"])] == [0, 2, 1, None]
