@@ -1,0 +1,225 @@
+"""Figures 1 to 8 of Aggarwal 2008, with his methods and ours beside them: tables on the screen, curves as pictures.
+
+OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_paper.py [--data u10k g20 adult] [--adult adult.data.gz]
+"""
+
+import argparse
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from docs.svg import BLUE, GREEN, GREY, INK, RED, Picture, Scale, upright
+from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes import classification as box_classification
+from workers.algorithms.boxes import counting as box_counting
+from workers.algorithms.boxes.state import Request as BoxRequest
+from workers.algorithms.core.statistics import Statistic
+from workers.algorithms.uncertain import calibration, classification, condensation, counting, drawing
+from workers.algorithms.uncertain.calibration_state import Request
+from workers.algorithms.uncertain.densities import Densities
+
+ROOT = Path(__file__).parent.parent
+SIZES = ((51, 100), (101, 200), (201, 300), (301, 400))
+LEVELS = (5, 10, 20, 50, 100)
+QUERIES, VOTES, SEED = 100, 10, 20080407
+NAMES = {"u10k": "U10K", "g20": "G20.D10K", "adult": "Adult"}
+LINES = {
+    "uniform": (BLUE, ""),
+    "gaussian": (RED, ""),
+    "gaussian common": (RED, "6 3"),
+    "condensation": (GREEN, ""),
+    "naive": (GREY, "2 3"),
+    "boxes": (INK, "1 2"),
+    "exact": (GREY, ""),
+}
+
+
+def u10k(rng: np.random.Generator) -> tuple[np.ndarray, None]:
+    return rng.random((10_000, 5)), None
+
+
+def g20(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """20 gaussian clusters, radii per axis in [0, 0.5], 1 % outliers; the class of the cluster kept with 0.9."""
+    centres, radii, share = rng.random((20, 5)), rng.uniform(0.0, 0.5, (20, 5)), rng.uniform(0.5, 1.0, 20)
+    cluster = rng.choice(20, 9_900, p=share / share.sum())
+    x = np.vstack([centres[cluster] + radii[cluster] * rng.normal(size=(9_900, 5)), rng.random((100, 5))])
+    of_cluster = rng.integers(0, 2, 20)
+    label = np.concatenate([of_cluster[cluster], rng.integers(0, 2, 100)])
+    return x, np.where(rng.random(10_000) < 0.9, label, 1 - label)
+
+
+def adult(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    with gzip.open(path, "rt") as file:
+        rows = [line.strip().split(", ") for line in file if line.count(",") == 14]
+    x = np.array([[float(row[i]) for i in (0, 2, 4, 10, 11, 12)] for row in rows])
+    return x, np.array([row[14].startswith(">") for row in rows]).astype(np.int64)
+
+
+def asked(
+    x: np.ndarray, low: np.ndarray, high: np.ndarray, rng: np.random.Generator
+) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """100 random ranges of each size within [low, high]: lower ends, upper ends, true counts."""
+    ready = counting.index(Densities("uniform", x, np.zeros_like(x), None, np.ones(x.shape[1])))
+    found: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]] = {size: [] for size in SIZES}
+    while min(len(held) for held in found.values()) < QUERIES:
+        ends = np.maximum(np.sort(rng.uniform(low, high, (2, 4000, x.shape[1])), axis=0), x.min(axis=0))
+        true = counting.count_indexed(ready, ends[0], ends[1], threads=2).estimate
+        for size, held in found.items():
+            for q in np.flatnonzero((true >= size[0]) & (true <= size[1])):
+                if len(held) < QUERIES:
+                    held.append((ends[0, q], ends[1, q], true[q]))
+    return {size: tuple(np.array(part) for part in zip(*held, strict=True)) for size, held in found.items()}
+
+
+def densities(x: np.ndarray, k: int, model: str, scales: str) -> tuple[Densities, np.ndarray]:
+    """A release and the record of each of its rows."""
+    found = calibration.calibrate(x, Request(k=float(k), model=model, scales=scales, threads=2))
+    z = drawing.draw(x, found, np.random.default_rng([SEED, 1]))  # never the data's own stream
+    return Densities(model, z, found.scale, found.axes, found.unit), found.rows
+
+
+def condensed(x: np.ndarray, k: int) -> condensation.Condensed:
+    rng = np.random.default_rng([SEED, 2])
+    state = condensation.init(x, k, rng)
+    while not condensation.done(state):
+        state = condensation.step(state, rng)
+    return condensation.result(state, rng)
+
+
+def boxed(x: np.ndarray, k: int) -> anonymization.Outcome:
+    statistics = tuple(Statistic("mean", (j,), weight=1.0 / x[:, j].std()) for j in range(x.shape[1]))
+    state = anonymization.init(x, BoxRequest(k=k, statistics=statistics, partition="optimal"))
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=np.random.default_rng([SEED, 3]))
+    return anonymization.result(state)
+
+
+def errors(x: np.ndarray, k: int, queries: dict) -> dict[str, dict[tuple[int, int], float]]:
+    """Mean of |S - S'| / S in percent (eq. 22), by method and size."""
+    domain = (x.min(axis=0), x.max(axis=0))  # as the paper takes it; a service takes what is declared
+    counts: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {}
+    for name, model, scales in (
+        ("uniform", "uniform", "per_record"),
+        ("gaussian", "gaussian", "per_record"),
+        ("gaussian common", "gaussian", "common"),
+    ):
+        ready = counting.index(densities(x, k, model, scales)[0], domain)
+        counts[name] = lambda a, b, ready=ready: counting.count_indexed(ready, a, b, threads=2).estimate
+        if name == "gaussian":
+            counts["naive"] = lambda a, b, ready=ready: counting.count_indexed(ready, a, b, threads=2).naive
+    z = condensed(x, k).z
+    points = counting.index(Densities("uniform", z, np.zeros_like(z), None, np.ones(z.shape[1])))
+    counts["condensation"] = lambda a, b: counting.count_indexed(points, a, b, threads=2).estimate
+    boxes = boxed(x, k).boxes
+    held = box_counting.index(boxes.lower, boxes.upper, boxes.counts)
+    counts["boxes"] = lambda a, b: box_counting.count(held, a, b, threads=2).estimate
+    return {
+        name: {size: float(100.0 * np.mean(np.abs(count(a, b) - s) / s)) for size, (a, b, s) in queries.items()}
+        for name, count in counts.items()
+    }
+
+
+def accuracies(x: np.ndarray, label: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
+    """Share of a fifth of the records, held out, whose class is found by the releases of the others."""
+    order = rng.permutation(len(x))
+    test, train = order[: len(x) // 5], order[len(x) // 5 :]
+    known, own, points = np.ascontiguousarray(x[train]), label[train], x[test]
+    unit = known.std(axis=0)
+    found = {"exact": classification.classify_by_nearest(classification.nearest_index(known, unit), own, points, VOTES)}
+    for name, model, scales in (
+        ("uniform", "uniform", "per_record"),
+        ("gaussian", "gaussian", "per_record"),
+        ("gaussian common", "gaussian", "common"),
+    ):
+        held, rows = densities(known, k, model, scales)
+        found[name] = classification.classify(held, own[rows], points, VOTES, threads=2)
+    pseudo = condensed(known, k)
+    nearest = classification.nearest_index(pseudo.z, pseudo.z.std(axis=0))
+    found["condensation"] = classification.classify_by_nearest(
+        nearest, own[pseudo.stands_for], points, VOTES, threads=2
+    )
+    boxes = boxed(known, k).boxes
+    votes = np.zeros((len(boxes.lower), 2), dtype=np.int64)
+    np.add.at(votes, (boxes.box, own), 1)
+    result = box_classification.classify(box_classification.index(boxes.lower, boxes.upper, votes), points, VOTES)
+    return {name: float((one.label == label[test]).mean()) for name, one in found.items()} | {
+        "boxes": float((result.label == label[test]).mean())
+    }
+
+
+def plot(number: int, title: str, across: list[float], label: str, side: str, curves: dict[str, list[float]]) -> None:
+    """One figure as docs/pictures/uncertain-paper-<number>.svg."""
+    picture = Picture(620, 330, title)
+    picture.text(60, 20, f"Figure {number}. {title}", size=14)
+    highest = max(max(values) for values in curves.values())
+    lowest = min(min(values) for values in curves.values()) if side.startswith("accuracy") else 0.0
+    x, y = Scale(min(across), max(across), 60, 440), Scale(lowest, highest, 280, 55)
+    upright(picture, y, left=60, right=440, label=side)
+    for value in across:
+        picture.text(x(value), 298, f"{value:g}", size=11, anchor="middle")
+    picture.text(250, 318, label, size=12, anchor="middle")
+    for row, (name, values) in enumerate(curves.items()):
+        colour, dashes = LINES[name]
+        points = [(x(a), y(b)) for a, b in zip(across, values, strict=True)]
+        picture.line(points, stroke=colour, stroke_width=2, stroke_dasharray=dashes or "none")
+        picture.line(
+            [(455, 70 + 20 * row), (480, 70 + 20 * row)],
+            stroke=colour,
+            stroke_width=2,
+            stroke_dasharray=dashes or "none",
+        )
+        picture.text(486, 74 + 20 * row, name, size=12)
+    picture.write(ROOT / f"docs/pictures/uncertain-paper-{number}.svg")
+
+
+def table(title: str, heads: list[str], curves: dict[str, list[float]], form: str) -> None:
+    print(f"\n{title}\n\n| method | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
+    for name, values in curves.items():
+        print(f"| {name} | " + " | ".join(format(value, form) for value in values) + " |", flush=True)
+
+
+def count_figures(name: str, x: np.ndarray, low: np.ndarray, high: np.ndarray, first: int) -> None:
+    """Figures 1 and 2, 3 and 4, or 5 and 6."""
+    queries = asked(x, low, high, np.random.default_rng([SEED, 4]))
+    at = {k: errors(x, k, queries) for k in LEVELS}
+    sizes = {method: [at[10][method][size] for size in SIZES] for method in at[10]}
+    levels = {method: [at[k][method][SIZES[1]] for k in LEVELS] for method in at[10]}
+    middles = [0.5 * (a + b) for a, b in SIZES]
+    table(f"{NAMES[name]}: error of counts in %, k = 10, by true count", [f"{a}-{b}" for a, b in SIZES], sizes, ".1f")
+    table(f"{NAMES[name]}: error of counts of 101-200 in %, by k", [str(k) for k in LEVELS], levels, ".1f")
+    plot(first, f"{NAMES[name]}: error of counts, k = 10", middles, "true count", "error in %", sizes)
+    plot(first + 1, f"{NAMES[name]}: error of counts of 101-200", list(LEVELS), "k", "error in %", levels)
+
+
+def class_figure(name: str, x: np.ndarray, label: np.ndarray, number: int) -> None:
+    """Figure 7 or 8."""
+    at = {k: accuracies(x, label, k, np.random.default_rng([SEED, 5])) for k in LEVELS}
+    curves = {method: [at[k][method] for k in LEVELS] for method in at[10]}
+    table(f"{NAMES[name]}: accuracy of classes, {VOTES} votes, by k", [str(k) for k in LEVELS], curves, ".3f")
+    plot(number, f"{NAMES[name]}: accuracy of classes", list(LEVELS), "k", "accuracy", curves)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", nargs="+", default=list(NAMES), choices=list(NAMES))
+    parser.add_argument("--adult", type=Path, default=ROOT.parent / "shared/data/adult/adult.data.gz")
+    given = parser.parse_args()
+    makers = {"u10k": u10k, "g20": g20, "adult": lambda _: adult(given.adult)}
+    for place, name in enumerate(NAMES):
+        if name not in given.data:
+            continue
+        x, label = makers[name](np.random.default_rng(SEED))
+        spread = x.std(axis=0)
+        x = np.ascontiguousarray(x / spread)
+        cube = (np.zeros_like(spread), 1.0 / spread)
+        # Adult's gains and losses are 0 for nearly all: a range that never began at the least value would hold nobody
+        whole = (2.0 * x.min(axis=0) - x.max(axis=0), x.max(axis=0))
+        count_figures(name, x, *(whole if name == "adult" else cube), 2 * place + 1)
+        if label is not None:
+            class_figure(name, x, label, 7 if name == "g20" else 8)
+
+
+if __name__ == "__main__":
+    main()
