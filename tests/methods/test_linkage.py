@@ -96,6 +96,23 @@ def test_on_average_k_records_fit_and_common_scales_cannot_be_matched(client: ht
         assert found["known_90"][figure] == pytest.approx(matched["known_90"][figure])
 
 
+def test_matching_a_common_scale_tells_who_was_dismissed_and_no_more(client: httpx.Client) -> None:
+    frame = people()
+    job = publish(client, frame, dismiss=0.05)
+    assert job["result"]["dismissed"] == 30
+    matched = attack(client, job["release_id"])["with_scale_matching"]
+    rows, truth = true_records(client, job, frame, COLUMNS)
+    unit = units(client, job, COLUMNS)
+    fits = log_fits(rows, truth, model="gaussian", unit=unit)  # the released records only
+    own = np.diag(fits)
+    rank = (fits >= own[:, None] - 1e-9).sum(axis=1)
+    weight = np.exp(fits - own[:, None]).sum(axis=1)
+    assert matched["mean_rank"] == pytest.approx(rank.mean(), rel=2e-3)
+    assert matched["share_rank_1"] == pytest.approx((rank == 1).mean(), abs=2 / len(rank))
+    assert matched["mean_posterior"] == pytest.approx((1 / weight).mean(), rel=1e-3)
+    assert matched["known_90"]["mean_rank"] < matched["mean_rank"]
+
+
 @pytest.mark.parametrize("scaling", ["global", "local"])
 def test_a_scale_of_ones_own_is_a_name(client: httpx.Client, scaling: str) -> None:
     job = publish(client, people(2_000), scales="per_record", scaling=scaling)

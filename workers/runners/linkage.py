@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
 from app.contracts.linkage import EXHAUSTIVE
+from app.contracts.uncertain import Scales
 from workers.algorithms.boxes.linkage import box_of
 from workers.algorithms.uncertain import calibration, linkage
 from workers.algorithms.uncertain.calibration_state import Calibrated, UnreachableKError
@@ -26,18 +28,20 @@ _READ = 0.05
 class Attacking:
     """Where the work stands.
 
-    `pending` are the attacks still to be made, by name; `working` is the one under way, or the calibration before it.
+    `pending` are the attacks still to be made, by name; `working` is the one under way, or the calibration before it;
+    `gone` tells the rows whose record was dismissed, while only the dismissed are counted.
     """
 
     records: int
     candidates: int
-    k: float | np.ndarray
+    k: float | NDArray[np.float64]
     threads: int = 1
     release: Attacked | None = None
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
     working: linkage.State | calibration.State | None = None
     found: Mapping[str, Linkage] = field(default_factory=dict)
+    gone: NDArray[np.bool_] | None = None
 
 
 class LinkageRunner:
@@ -82,13 +86,12 @@ class LinkageRunner:
         """Advance the attack under way, or begin the next."""
         name, working = state.pending[0], state.working
         if working is None:
-            return replace(state, working=_begun(state, name, rng))
+            return _begun(state, name, rng)
         if isinstance(working, linkage.State):
             following = linkage.step(working)
             if not linkage.done(following):
                 return replace(state, working=following)
-            found = {**state.found, name: linkage.result(following)}
-            return replace(state, working=None, pending=state.pending[1:], found=found)
+            return _finished(state, name, linkage.result(following))
         return _calibrated(state, name, working, rng)
 
     def done(self, state: Attacking) -> bool:
@@ -123,21 +126,25 @@ def _rows(name: str, knowledge: Knowledge) -> bool:
     return bool(len(knowledge.values)) and (not _known(name) or bool((knowledge.of_row >= 0).any()))
 
 
-def _begun(state: Attacking, name: str, rng: np.random.Generator) -> linkage.State | calibration.State:
+def _begun(state: Attacking, name: str, rng: np.random.Generator) -> Attacking:
     """The attack itself, or first the scales that the adversary computes again."""
     release, knowledge = _release(state), state.knowledge[_known(name)]
     if name.startswith("fit"):
-        return _attack(state, name, knowledge, None, rng)
+        return replace(state, working=_attack(state, name, knowledge, None, rng))
+    if knowledge.original and _common(release):
+        released = np.zeros(len(knowledge.values), dtype=np.bool_)
+        released[knowledge.of_row] = True
+        return _without(state, name, knowledge, np.flatnonzero(~released), rng)
     if knowledge.original:  # he computes what the release computed: the published scales of the released records
         row = np.arange(len(release.truth))
         own = replace(knowledge, values=release.truth, of_row=row)
-        return _attack(state, name, own, Matching(release.densities.scale, release.densities.scale), rng)
+        matching = Matching(release.densities.scale, release.densities.scale)
+        return replace(state, working=_attack(state, name, own, matching, rng))
     if release.spec is None or knowledge.k is None:
         msg = "scales are matched of densities only"
         raise ValueError(msg)
-    return calibration.init(
-        knowledge.values, request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
-    )
+    asked = request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
+    return replace(state, working=calibration.init(knowledge.values, asked))
 
 
 def _calibrated(state: Attacking, name: str, working: calibration.State, rng: np.random.Generator) -> Attacking:
@@ -149,8 +156,56 @@ def _calibrated(state: Attacking, name: str, working: calibration.State, rng: np
     if not calibration.done(following):
         return replace(state, working=following)
     knowledge = state.knowledge[_known(name)]
-    own, matching = _recomputed(_release(state), knowledge, calibration.result(following))
+    made = calibration.result(following)
+    if _common(_release(state)):
+        return _without(state, name, knowledge, np.delete(np.arange(len(knowledge.values)), made.rows), rng)
+    own, matching = _recomputed(_release(state), knowledge, made)
     return replace(state, working=_attack(state, name, own, matching, rng))
+
+
+def _common(release: Attacked) -> bool:
+    """Whether scales tell no more than who was dismissed."""
+    return release.spec is not None and release.spec.scales is Scales.COMMON
+
+
+def _without(
+    state: Attacking, name: str, knowledge: Knowledge, dismissed: NDArray[np.int64], rng: np.random.Generator
+) -> Attacking:
+    """One scale for all: who was dismissed is left out of the candidates, so only these are counted again."""
+    fit = state.found[_fit(name)]
+    if not len(dismissed):
+        return _ended(state, name, fit)
+    release = _release(state)
+    working = linkage.init(
+        release.densities,
+        release.truth,
+        knowledge.values[dismissed],
+        rng,
+        included=np.zeros(len(release.truth), dtype=np.bool_),
+        rows=fit.rows,
+        threads=state.threads,
+    )
+    gone = np.isin(knowledge.of_row, dismissed)
+    return replace(state, working=working, gone=gone)
+
+
+def _finished(state: Attacking, name: str, found: Linkage) -> Attacking:
+    """An attack is over; where only the dismissed were counted, they are taken off what was found by fit."""
+    if state.gone is None:
+        return _ended(state, name, found)
+    fit = state.found[_fit(name)]
+    own = state.gone[fit.rows]  # the true record itself was dismissed: it would stand among the others if it were known
+    rank = fit.rank - (found.rank - 1.0) + own
+    weight = 1.0 / fit.posterior - (1.0 / found.posterior - 1.0) + own
+    return _ended(state, name, replace(fit, rank=rank, posterior=1.0 / np.maximum(weight, 1.0)))
+
+
+def _ended(state: Attacking, name: str, found: Linkage) -> Attacking:
+    return replace(state, working=None, gone=None, pending=state.pending[1:], found={**state.found, name: found})
+
+
+def _fit(name: str) -> str:
+    return f"fit{_known(name)}"
 
 
 def _recomputed(release: Attacked, knowledge: Knowledge, made: Calibrated) -> tuple[Knowledge, Matching]:
