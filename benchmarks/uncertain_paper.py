@@ -58,13 +58,14 @@ def adult(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def asked(
-    x: np.ndarray, low: np.ndarray, high: np.ndarray, rng: np.random.Generator
+    x: np.ndarray, low: np.ndarray, high: np.ndarray, whole: float, rng: np.random.Generator
 ) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """100 random ranges of each size within [low, high]: lower ends, upper ends, true counts."""
+    """100 random ranges of each size within [low, high]: lower ends (`low` with chance `whole`), upper ends, counts."""
     ready = counting.index(Densities("uniform", x, np.zeros_like(x), None, np.ones(x.shape[1])))
     found: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]] = {size: [] for size in SIZES}
     while min(len(held) for held in found.values()) < QUERIES:
-        ends = np.maximum(np.sort(rng.uniform(low, high, (2, 4000, x.shape[1])), axis=0), x.min(axis=0))
+        ends = np.sort(rng.uniform(low, high, (2, 4000, x.shape[1])), axis=0)
+        ends[0] = np.where(rng.random(ends[0].shape) < whole, low, ends[0])
         true = counting.count_indexed(ready, ends[0], ends[1], threads=2).estimate
         for size, held in found.items():
             for q in np.flatnonzero((true >= size[0]) & (true <= size[1])):
@@ -180,30 +181,33 @@ def table(title: str, heads: list[str], curves: dict[str, list[float]], form: st
         print(f"| {name} | " + " | ".join(format(value, form) for value in values) + " |", flush=True)
 
 
-def count_figures(name: str, x: np.ndarray, low: np.ndarray, high: np.ndarray, first: int) -> None:
+def count_figures(
+    name: str, x: np.ndarray, low: np.ndarray, high: np.ndarray, whole: float, first: int, levels: list[int]
+) -> None:
     """Figures 1 and 2, 3 and 4, or 5 and 6."""
-    queries = asked(x, low, high, np.random.default_rng([SEED, 4]))
-    at = {k: errors(x, k, queries) for k in LEVELS}
+    queries = asked(x, low, high, whole, np.random.default_rng([SEED, 4]))
+    at = {k: errors(x, k, queries) for k in levels}
     sizes = {method: [at[10][method][size] for size in SIZES] for method in at[10]}
-    levels = {method: [at[k][method][SIZES[1]] for k in LEVELS] for method in at[10]}
+    by_level = {method: [at[k][method][SIZES[1]] for k in levels] for method in at[10]}
     middles = [0.5 * (a + b) for a, b in SIZES]
     table(f"{NAMES[name]}: error of counts in %, k = 10, by true count", [f"{a}-{b}" for a, b in SIZES], sizes, ".1f")
-    table(f"{NAMES[name]}: error of counts of 101-200 in %, by k", [str(k) for k in LEVELS], levels, ".1f")
+    table(f"{NAMES[name]}: error of counts of 101-200 in %, by k", [str(k) for k in levels], by_level, ".1f")
     plot(first, f"{NAMES[name]}: error of counts, k = 10", middles, "true count", "error in %", sizes)
-    plot(first + 1, f"{NAMES[name]}: error of counts of 101-200", list(LEVELS), "k", "error in %", levels)
+    plot(first + 1, f"{NAMES[name]}: error of counts of 101-200", list(levels), "k", "error in %", by_level)
 
 
-def class_figure(name: str, x: np.ndarray, label: np.ndarray, number: int) -> None:
+def class_figure(name: str, x: np.ndarray, label: np.ndarray, number: int, levels: list[int]) -> None:
     """Figure 7 or 8."""
-    at = {k: accuracies(x, label, k, np.random.default_rng([SEED, 5])) for k in LEVELS}
-    curves = {method: [at[k][method] for k in LEVELS] for method in at[10]}
-    table(f"{NAMES[name]}: accuracy of classes, {VOTES} votes, by k", [str(k) for k in LEVELS], curves, ".3f")
-    plot(number, f"{NAMES[name]}: accuracy of classes", list(LEVELS), "k", "accuracy", curves)
+    at = {k: accuracies(x, label, k, np.random.default_rng([SEED, 5])) for k in levels}
+    curves = {method: [at[k][method] for k in levels] for method in at[10]}
+    table(f"{NAMES[name]}: accuracy of classes, {VOTES} votes, by k", [str(k) for k in levels], curves, ".3f")
+    plot(number, f"{NAMES[name]}: accuracy of classes", list(levels), "k", "accuracy", curves)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="+", default=list(NAMES), choices=list(NAMES))
+    parser.add_argument("--levels", nargs="+", type=int, default=list(LEVELS), help="k, 10 among them")
     parser.add_argument("--adult", type=Path, default=ROOT.parent / "shared/data/adult/adult.data.gz")
     given = parser.parse_args()
     makers = {"u10k": u10k, "g20": g20, "adult": lambda _: adult(given.adult)}
@@ -213,12 +217,11 @@ def main() -> None:
         x, label = makers[name](np.random.default_rng(SEED))
         spread = x.std(axis=0)
         x = np.ascontiguousarray(x / spread)
-        cube = (np.zeros_like(spread), 1.0 / spread)
-        # Adult's gains and losses are 0 for nearly all: a range that never began at the least value would hold nobody
-        whole = (2.0 * x.min(axis=0) - x.max(axis=0), x.max(axis=0))
-        count_figures(name, x, *(whole if name == "adult" else cube), 2 * place + 1)
+        low, high = (x.min(axis=0), x.max(axis=0)) if name == "adult" else (np.zeros_like(spread), 1.0 / spread)
+        # Adult's gains and losses are 0 for nearly all: a range that never begins at the least value would hold nobody
+        count_figures(name, x, low, high, 0.5 if name == "adult" else 0.0, 2 * place + 1, given.levels)
         if label is not None:
-            class_figure(name, x, label, 7 if name == "g20" else 8)
+            class_figure(name, x, label, 7 if name == "g20" else 8, given.levels)
 
 
 if __name__ == "__main__":
