@@ -5,8 +5,8 @@
 
 `speed`: the gaussian mixture of ../shared/bench (or one of our own, where there is none), d = 5, k = 10, scales per
 record and common; the plain sum (numpy, 60 halvings of the scale) is run at sizes up to 4,000. `schemes`: mean scale of
-every scheme over the mean of scales per record, for dismissed shares and cell sizes, on Adult's six numeric columns, the
-mixture and 20 clusters in the unit cube (AG section III). Kernels are compiled before the clock starts.
+every scheme over the mean of scales per record, for dismissed shares and cell sizes, on Adult's six numeric columns,
+the mixture and 20 clusters in the unit cube (AG section III). Kernels are compiled before the clock starts.
 """
 
 import argparse
@@ -84,9 +84,8 @@ def speed(largest: int, threads: int) -> None:
     small = gaussians(600)
     for scales in ("per_record", "common"):
         calibrate(small, Request(k=10, scales=scales))  # type: ignore[arg-type]
-    print(
-        "| N | plain sum, CPU s | per record, CPU s | common, CPU s | certified error | RSS, MB |\n|---|---|---|---|---|---|"
-    )
+    print("| N | plain sum, CPU s | per record, CPU s | common, CPU s | certified error | RSS, MB |")
+    print("|---|---|---|---|---|---|")
     spent: list[tuple[int, float]] = []
     for rows in SIZES:
         if rows > largest:
@@ -101,10 +100,8 @@ def speed(largest: int, threads: int) -> None:
         _, common = timed(x, Request(k=10, threads=threads))
         spent.append((rows, own))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(
-            f"| {rows:,} | {f'{plain:.1f}' if plain else ''} | {own:.2f} | {common:.2f} | {found.certified_error:.4f} | {memory} |",
-            flush=True,
-        )
+        cells = [f"{rows:,}", f"{plain:.1f}" if plain else "", f"{own:.2f}", f"{common:.2f}"]
+        print(f"| {' | '.join(cells)} | {found.certified_error:.4f} | {memory} |", flush=True)
     (n, a), (m, b) = spent[-2:]
     print(f"\nGrowth from {n:,} to {m:,}: N^{np.log(b / a) / np.log(m / n):.2f}")
 

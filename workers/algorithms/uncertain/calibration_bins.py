@@ -24,7 +24,7 @@ REACH = 8.0  # the table ends here: Q(8) = 6e-16
 
 
 @njit(nogil=True, cache=True)
-def see(
+def see(  # noqa: C901
     blocked: FloatArray,
     s: int,
     e: int,
@@ -42,11 +42,13 @@ def see(
     n = len(centre)
     m = e - s
     q = buffer[:m]
-    q[:] = 0.0
+    for j in range(m):
+        q[j] = 0.0
     for a in range(n):
         if full:
             v = buffer[m : 2 * m]
-            v[:] = 0.0
+            for j in range(m):
+                v[j] = 0.0
             for c in range(n):
                 weight = shape[mine, a * n + c]
                 here = centre[c]

@@ -123,8 +123,9 @@ def gaussian(  # noqa: C901
                 if sigma <= 0.0:
                     sigma = 1.0
             h = 2.0 * sigma * REACH / bins
-            number[: bins + 1] = 0.0
-            total[: bins + 1] = 0.0
+            for b in range(bins + 1):
+                number[b] = 0.0
+                total[b] = 0.0
             same = 0
             pending = 1
             frontier[0] = 0
@@ -199,8 +200,11 @@ def gaussian(  # noqa: C901
                     radius = max(1.5 * radius, 1.3 * nearest)
                     continue
                 tail = 0.0
-                shells[:] = 0.0
+                closest = np.inf
+                for shell in range(512):
+                    shells[shell] = 0.0
                 for f in range(pending):
+                    closest = min(closest, away[f])
                     t = away[f] / h * z
                     part = (end[frontier[f]] - start[frontier[f]]) * above(t, table)
                     tail += part
@@ -217,7 +221,7 @@ def gaussian(  # noqa: C901
                     shell -= 1
                 radius = max(radius * 1.0000001, (shell + 1) / 64.0 * h / z)
                 if early:
-                    radius = min(radius, max(h / z * 0.5, 0.0) + 1.3 * away[:pending].min())
+                    radius = min(radius, max(h / z * 0.5, 0.0) + 1.3 * closest)
             visited += seen + 4 * pending
             if not solved:
                 if number[bins] > 0.0:  # the bins do not reach far enough

@@ -117,9 +117,12 @@ def uniform(  # noqa: C901
                             continue
                         if filled == len(w):
                             more = np.empty((2 * filled, n))
-                            more[:filled] = w
+                            for f in range(filled):
+                                for c in range(n):
+                                    more[f, c] = w[f, c]
                             w = more
-                        w[filled] = component
+                        for c in range(n):
+                            w[filled, c] = component[c]
                         filled += 1
                     else:
                         furthest = max(furthest, largest)
