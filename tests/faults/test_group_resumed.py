@@ -60,7 +60,7 @@ def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) 
         attack = {
             "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": target, "seed": 7,
             "vital": {"column": "job", "values": ["army"]}, "parameter": ["region"], "variables": VARIABLES,
-            "search": {"method": "evolution", "generations": 150, "runs": 10, "diversity": False},
+            "search": {"method": "evolution", "generations": 300, "runs": 10, "diversity": False},
         }  # fmt: skip
         undisturbed = rig.wait(ask(client, "audits", attack), "succeeded", seconds=120)
         disturbed = ask(client, "audits", attack)

@@ -133,7 +133,8 @@ def _attacking(reading: _Reading, search: Search) -> Attacking:
     alpha, variables = reading.spec.alpha, reading.spec.variables
     parts: list[tuple[Fuzzified, str]] = [(reading.seen, "auxiliary"), (reading.target_seen, "target")]
     unreached = [term for seen, name in parts for term in groups_report.unreached(variables, seen.reach(), alpha, name)]
-    return Attacking(reading.spec, reading.auxiliary, reading.target, reading.target_seen, tuple(unreached), search)
+    target = replace(reading.target, variables=())  # the rules see them as terms from here on
+    return Attacking(reading.spec, reading.auxiliary, target, reading.target_seen, tuple(unreached), search)
 
 
 def _ticking(job: JobContext, stage: str, start: float) -> Callable[[float], None]:
