@@ -168,7 +168,6 @@ def small(client: httpx.Client) -> str:
         ({"confidence": 1.0}, "/confidence", ""),
         ({"dataset_id": "ds_absent"}, "/dataset_id", ""),
         ({"method": "magic"}, "/method", "boxes"),
-        ({"method": "swaps"}, "/method", "not built"),
     ],
 )
 def test_what_cannot_be_done_is_refused_at_its_place(
