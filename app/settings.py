@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     cancel_poll_seconds: float = Field(default=0.5, gt=0, description="Between two looks for a cancel request.")
     job_time_limit_seconds: float = Field(default=6 * 3600.0, gt=0, description="Hard limit of one attempt of a job.")
     max_attempts: int = Field(default=3, gt=0, description="Attempts of a job before it fails.")
+    split_seconds: float = Field(
+        default=30.0, ge=0, description="Estimated work above which independent parts of a job go to all workers."
+    )
     checkpoint_seconds: float = Field(default=10.0, gt=0, description="Least time between two checkpoints.")
     requeue_after_seconds: float = Field(default=15.0, gt=0, description="A row queued for longer is enqueued again.")
     housekeeping_seconds: float = Field(default=2.0, gt=0, description="Between two rounds of housekeeping.")

@@ -85,3 +85,34 @@ def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) 
         ]
         assert files[0] == files[1]
     assert rig.rows("SELECT * FROM job_checkpoint") == []
+
+
+def test_runs_that_are_shared_among_workers_find_what_they_find_together(
+    rig_on: Any, database_url: str, redis_url: str
+) -> None:
+    rig = rig_on(database_url, redis_url, split_seconds=0)
+    worker = real_worker(rig)
+    real_worker(rig, queue="interactive")
+    _, address = rig.api()
+    with rig.client(address) as client:
+        auxiliary = upload(client, microfile(1, regions=20, bases={2: 50, 9: 60}).write_csv())
+        attack = {
+            "method": "group", "auxiliary_dataset_id": auxiliary, "seed": 7,
+            "vital": {"column": "job", "values": ["army"]}, "parameter": ["region"], "variables": VARIABLES,
+            "search": {"method": "evolution", "generations": 20, "runs": 5},
+        }  # fmt: skip
+        alone = ask(client, "audits", attack)
+        rig.wait(alone, "succeeded", seconds=120)
+        second = real_worker(rig)
+        shared = ask(client, "audits", attack)
+        rig.wait(shared, "succeeded", seconds=120)
+        assert rig.rows("SELECT part FROM job WHERE whole_id = %s ORDER BY part", alone) == []
+        ran = rig.rows(
+            "SELECT part, state, worker FROM job JOIN job_attempt ON job.id = job_id WHERE whole_id = %s", shared
+        )
+        assert sorted((row["part"], row["state"]) for row in ran) == [(0, "succeeded"), (1, "succeeded")]
+        assert whole(client, shared) == whole(client, alone)
+        listed = {job["id"] for job in client.get("/v1/jobs").json()["items"]}
+        assert listed == {alone, shared}
+    assert worker.process.poll() is None
+    assert second.process.poll() is None

@@ -1,8 +1,9 @@
 """Runner of `group`: rules learned from one microfile, outlier regions found in another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from workers.runners.base import Arrays, JobContext, Outcome
 from workers.runners.frames.harmonised import column_names, sources
 from workers.runners.groups_attack import attack, check_auxiliary, no_records, vital_of
 from workers.runners.groups_microfile import Microfile, Wanted, fuzzified, read
-from workers.runners.groups_search import GUARD, Search, search_for, warm_search
+from workers.runners.groups_parts import heard, runs_of, told, worth
+from workers.runners.groups_search import GUARD, Search, evolved, search_for, warm_search
 
 #: Share of the whole job that is spent before the search and up to its end.
 _READ, _SEARCHED = 0.05, 0.9
@@ -56,8 +58,24 @@ class GroupRunner:
             What only the records could tell.
         """
         reading = _read(job)
-        search = search_for(reading.spec, reading.seen, vital_of(reading.auxiliary), rng=rng, threads=job.threads)
-        return _attacking(reading, search)
+        runs = runs_of(reading.spec, job.part)
+        vital = vital_of(reading.auxiliary)
+        return _attacking(
+            reading, search_for(reading.spec, reading.seen, vital, rng=rng, runs=runs, threads=job.threads)
+        )
+
+    def parts(self, state: Attacking, job: JobContext, *, hands: int) -> int:
+        """Runs of a long evolution are computed apart."""
+        seconds = job.settings.split_seconds
+        return worth(state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds)
+
+    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> Attacking:
+        """The evolution again, as if all its runs had been computed here."""
+        reading = _read(job)
+        vital = vital_of(reading.auxiliary)
+        job.tick(_READ, "rules")
+        kept = heard(found, reading.seen, vital, alpha=reading.spec.alpha, threads=job.threads)
+        return _attacking(reading, evolved(kept))
 
     def step(self, state: Attacking, *, rng: np.random.Generator) -> Attacking:  # noqa: ARG002 - runs have their own
         """Advance the search."""
@@ -73,8 +91,10 @@ class GroupRunner:
         return Progress(fraction=_READ + (_SEARCHED - _READ) * share, stage=stage)
 
     def finish(self, state: Attacking, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """Apply the rules and report; there is no release."""
+        """Apply the rules and report; there is no release. A part only tells its rules."""
         found = state.search.result()
+        if job.part is not None and state.search.kept is not None:
+            return Outcome(summary={}, result=told(state.search.kept))
         made = attack(state.target, state.seen, found.rules, state.spec.alpha, tick=_ticking(job, "attack", _SEARCHED))
         attacked = groups_report.Attacked(found, state.auxiliary, state.target, made, state.unreached)
         whole = groups_report.result(state.spec, attacked, guard=GUARD)
@@ -112,7 +132,7 @@ def _read(job: JobContext) -> _Reading:
     check_auxiliary(auxiliary)
     seen = fuzzified(auxiliary, spec.variables)
     job.tick(_READ / 2, "read")
-    if shared:
+    if shared or job.part is not None:
         return _Reading(spec, auxiliary.counted(), seen, auxiliary, seen)
     path = job.dataset_path("target_dataset_id")
     vital = spec.conditions if _tells(path, spec) else None

@@ -1,5 +1,6 @@
 """A search for rules, evolution or exhaustive, behind one face: init, step, done and result over a frozen state."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from workers.algorithms.core.types import BoolArray
 from workers.algorithms.groups import enumeration, evolution, evolution_request
 from workers.algorithms.groups.enumeration import NotFeasibleError
 from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.generality import Found
+from workers.algorithms.groups.generality import Found, Kept, merge, together
 from workers.algorithms.groups.membership import Term
 from workers.algorithms.groups.rules import Metrics, memberships
 from workers.runners.base import Arrays
@@ -30,11 +31,13 @@ class Search:
     module : `evolution` or `enumeration`.
     state : its state; None once only the result was taken up again.
     found : the result, once it is there.
+    kept : of an evolution that has ended: all rules over the thresholds, which is what parts of one are merged from.
     """
 
     module: Any
     state: Any
     found: Found | None = None
+    kept: Kept | None = None
 
     @property
     def done(self) -> bool:
@@ -52,7 +55,11 @@ class Search:
     def step(self) -> "Search":
         """Advance; the result is taken as soon as it is there."""
         state = self.module.step(self.state)
-        return replace(self, state=state, found=self.module.result(state) if self.module.done(state) else None)
+        if not self.module.done(state):
+            return replace(self, state=state)
+        if self.module is evolution:
+            return evolved(evolution.kept(state))
+        return replace(self, state=state, found=self.module.result(state))
 
     def result(self) -> Found:
         """The rules.
@@ -71,12 +78,17 @@ class Search:
         """The state, or the result where it is there."""
         if self.found is None:
             return dict(self.module.pack(self.state))
+        if self.kept is not None:
+            evaluations = np.array(self.kept.evaluations, dtype=np.int64)
+            return {"kept.rules": self.kept.rules, "kept.evaluations": evaluations, **_packed(self.kept.metrics)}
         counts = np.array([self.found.evaluations, self.found.over_thresholds], dtype=np.int64)
-        return {
-            "found.rules": self.found.rules,
-            "found.counts": counts,
-            **{f"found.{name}": getattr(self.found.metrics, name) for name in _METRICS},
-        }
+        return {"found.rules": self.found.rules, "found.counts": counts, **_packed(self.found.metrics)}
+
+
+def evolved(*parts: Kept) -> Search:
+    """An evolution that has ended, in one piece or in parts."""
+    kept = together(parts)
+    return Search(evolution, None, merge([kept]), kept)
 
 
 def search_for(
@@ -87,6 +99,7 @@ def search_for(
     threads: int,
     rng: np.random.Generator | None = None,
     arrays: Arrays | None = None,
+    runs: Sequence[int] | None = None,
 ) -> Search:
     """Begin a search, or go on with one.
 
@@ -102,6 +115,8 @@ def search_for(
         For a new one.
     arrays
         What `Search.pack` gave, to go on.
+    runs
+        Of an evolution, those to compute; all by default.
 
     Raises
     ------
@@ -112,13 +127,15 @@ def search_for(
     module: Any = evolution if isinstance(asked, EvolutionSearch) else enumeration
     if arrays is not None and "found.rules" in arrays:
         return Search(module, None, _found(arrays))
+    if arrays is not None and "kept.rules" in arrays:
+        return evolved(Kept(arrays["kept.rules"], _unpacked(arrays), int(arrays["kept.evaluations"])))
     request = _request(spec, asked)
     try:
         if arrays is not None:
             return Search(module, module.unpack(seen, vital, request, arrays, threads=threads))
         if isinstance(asked, ExhaustiveSearch):
             return Search(module, module.init(seen, vital, request, threads=threads))
-        return Search(module, module.init(seen, vital, request, rng=rng, threads=threads))
+        return Search(module, module.init(seen, vital, request, rng=rng, runs=runs, threads=threads))
     except NotFeasibleError as error:
         raise InfeasibleError(f"too much to search: {error}", errors=[FieldError("/search", str(error))]) from None
 
@@ -142,8 +159,15 @@ def _request(spec: GroupSpec, asked: EvolutionSearch | ExhaustiveSearch) -> Any:
 
 def _found(arrays: Arrays) -> Found:
     evaluations, over = arrays["found.counts"].tolist()
-    metrics = Metrics(**{name: arrays[f"found.{name}"] for name in _METRICS})
-    return Found(arrays["found.rules"], metrics, evaluations, over)
+    return Found(arrays["found.rules"], _unpacked(arrays), evaluations, over)
+
+
+def _packed(metrics: Metrics) -> Arrays:
+    return {f"metrics.{name}": getattr(metrics, name) for name in _METRICS}
+
+
+def _unpacked(arrays: Arrays) -> Metrics:
+    return Metrics(**{name: arrays[f"metrics.{name}"] for name in _METRICS})
 
 
 def warm_search() -> None:
