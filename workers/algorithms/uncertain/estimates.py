@@ -21,6 +21,7 @@ means of such forms, A = e_j e_j^T or (e_j e_k^T + e_k e_j^T) / 2; the correlati
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def estimates(densities: Densities) -> Estimates:
     observed, noise = np.zeros((n, n)), np.zeros((n, n))
     for w, g in _parts(densities, mean):
         observed += w.T @ w / rows
-        noise += _second(densities) * np.einsum("pji,pki->jk", g, g, optimize=True) / rows
+        noise += _second(densities) * (g @ g.transpose(0, 2, 1)).sum(axis=0) / rows
     covariance = observed - (1.0 - 1.0 / rows) * noise
     sigma = np.sqrt(np.where(np.diag(covariance) > 0.0, np.diag(covariance), np.nan))
     correlation = np.clip(covariance / np.outer(sigma, sigma), -1.0, 1.0)
@@ -117,25 +118,43 @@ def _errors(
     rows, n = densities.z.shape
     covariance, ratio = np.zeros((n, n)), np.zeros((n, n))
     for w, g in _parts(densities, mean):
+        s = _second(densities) * (g @ g.transpose(0, 2, 1))
         for j in range(n):
             for k in range(j, n):
-                pair = [j, k] if k > j else [j]
-                plain = np.array([[0.0, 0.5], [0.5, 0.0]]) if k > j else np.ones((1, 1))
-                along = g[:, pair] if densities.axes is not None else g[:, pair][:, :, pair]
-                covariance[j, k] += _variance(densities, w[:, pair], along, plain)
+                held = _Pair(w[:, j], w[:, k], s[:, j, j], s[:, j, k], s[:, k, k], g[:, j], g[:, k])
+                kappa = _fourth(densities)
+                covariance[j, k] += _variance(held, (0.0, 0.5, 0.0) if k > j else (1.0, 0.0, 0.0), kappa)
                 if k > j and np.isfinite(correlation[j, k]):
-                    s, rho = sigma[pair], correlation[j, k]
-                    turned = plain / (s[0] * s[1]) - 0.5 * rho * np.diag(1.0 / s**2)  # delta method
-                    ratio[j, k] += _variance(densities, w[:, pair], along, turned)
+                    rho, one, two = correlation[j, k], sigma[j], sigma[k]
+                    form = (-0.5 * rho / one**2, 0.5 / (one * two), -0.5 * rho / two**2)  # delta method
+                    ratio[j, k] += _variance(held, form, kappa)
     covariance, ratio = (np.sqrt(np.maximum(v + np.triu(v, 1).T, 0.0)) / rows for v in (covariance, ratio))
     return covariance, np.where(np.isfinite(correlation), ratio, np.nan)
 
 
-def _variance(densities: Densities, w: FloatArray, g: FloatArray, a: FloatArray) -> float:
-    """Sum over records of Var(u^T A u): w (m, 2), g (m, 2, n), a (2, 2)."""
-    s = _second(densities) * np.einsum("pji,pki->pjk", g, g, optimize=True)
-    asa = a @ s @ a
-    first = 4.0 * (np.einsum("pj,pjk,pk->", w, asa, w, optimize=True) - np.einsum("pjk,pkj->", asa, s, optimize=True))
-    second = 2.0 * np.einsum("pjk,pkj->", asa, s, optimize=True)
-    along = np.einsum("pji,jk,pki->pi", g, a, g, optimize=True)
-    return float(max(first, 0.0) + second + _fourth(densities) * (along * along).sum())
+class _Pair(NamedTuple):
+    """Two columns of some records: w, S and the rows of G."""
+
+    one: FloatArray
+    two: FloatArray
+    s_one: FloatArray
+    s_both: FloatArray
+    s_two: FloatArray
+    g_one: FloatArray
+    g_two: FloatArray
+
+
+def _variance(held: _Pair, form: tuple[float, float, float], kappa: float) -> float:
+    """Sum over records of Var(u^T A u), A = [[form_0, form_1], [form_1, form_2]], written out."""
+    a, b, c = form
+    as_11, as_12 = a * held.s_one + b * held.s_both, a * held.s_both + b * held.s_two  # A S
+    as_21, as_22 = b * held.s_one + c * held.s_both, b * held.s_both + c * held.s_two
+    asa_11, asa_12, asa_22 = as_11 * a + as_12 * b, as_11 * b + as_12 * c, as_21 * b + as_22 * c
+    squares = asa_11 @ (held.one * held.one) + asa_22 @ (held.two * held.two)
+    squares += 2.0 * (asa_12 @ (held.one * held.two))
+    trace = float((as_11 * as_11 + 2.0 * as_12 * as_21 + as_22 * as_22).sum())  # tr A S A S
+    total = max(4.0 * (float(squares) - trace), 0.0) + 2.0 * trace
+    if kappa:
+        along = a * held.g_one**2 + 2.0 * b * held.g_one * held.g_two + c * held.g_two**2
+        total += kappa * float((along * along).sum())
+    return total
