@@ -22,7 +22,7 @@ def plain(lower, upper, votes, unit, point, q):  # type: ignore[no-untyped-def]
     return found / found.sum()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), boxes=st.integers(1, 120), columns=st.integers(1, 3), neighbours=st.integers(1, 30))
 def test_the_nearest_boxes_vote_with_their_records(seed: int, boxes: int, columns: int, neighbours: int) -> None:
     rng = np.random.default_rng(seed)

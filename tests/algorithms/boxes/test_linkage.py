@@ -21,7 +21,7 @@ def released(x: np.ndarray, k: int, bounds: str) -> Boxes:
     return anonymization.result(state).boxes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(table=tables(), bounds=st.sampled_from(["cells", "tight"]))
 def test_who_knows_the_original_finds_the_boxes_own_records(table: tuple[np.ndarray, int], bounds: str) -> None:
     x, k = table

@@ -23,7 +23,7 @@ def release(seed: int, rows: int, columns: int, model: str, turned: bool) -> Den
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     rows=st.integers(1, 150),

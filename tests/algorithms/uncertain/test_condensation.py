@@ -25,7 +25,7 @@ def condensed(x: np.ndarray, k: int, seed: int) -> condensation.Condensed:
     return condensation.result(state, rng)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 300), columns=st.integers(1, 4), k=st.integers(1, 12))
 def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, rows: int, columns: int, k: int) -> None:
     k = min(k, rows)
@@ -50,7 +50,7 @@ def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, r
     assert found == expected
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     values=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=80),
     k=st.integers(1, 9),

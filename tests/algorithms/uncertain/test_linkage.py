@@ -41,7 +41,7 @@ def plain(held: Densities, truth: np.ndarray, known: np.ndarray) -> tuple[np.nda
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 150), columns=st.integers(1, 3), turned=st.booleans())
 def test_ranks_and_posteriors_are_those_of_the_definition(
     model: str, seed: int, rows: int, columns: int, turned: bool
