@@ -18,6 +18,7 @@ from workers.algorithms.boxes.bounds import check_domains
 from workers.algorithms.boxes.diversity import check_demands
 from workers.algorithms.boxes.state import (
     Anticipating,
+    Averaging,
     Bounding,
     Certifying,
     Checked,
@@ -55,7 +56,8 @@ def init(x: FloatArray, request: Request) -> State:
     InfeasibleDiversityError
         l above the values of a column.
     UndefinedStatisticError
-        A statistic whose wording is wrong. (One that these records leave undefined is found by the first step.)
+        A statistic whose wording is wrong. (One that these records leave undefined is found by the
+        first step, of many records by one of the first.)
     ValueError
         k below 1, confidence outside (0, 1), domains that are none.
     """
@@ -86,8 +88,8 @@ def step(state: State, *, rng: np.random.Generator) -> State:
         These records, or those that are kept, leave a statistic or its default scale undefined.
     """
     match state:
-        case Checked():
-            return stages.derive(state)
+        case Checked() | Averaging():
+            return stages.average(state)
         case Measuring():
             return stages.measure(state)
         case Cutting():
@@ -114,10 +116,8 @@ def done(state: State) -> bool:
 def progress(state: State) -> tuple[Stage, float]:
     """Stage and share of the whole work done, for people."""
     match state:
-        case Checked():
-            return "influence", 0.0
-        case Measuring():
-            return "influence", 0.15 * state.row / len(state.x)
+        case Checked() | Averaging() | Measuring():
+            return "influence", _measured(state)
         case Cutting():
             return "partition", 0.15 + 0.4 * cutting.fraction(state.cuts)
         case Bounding():
@@ -133,6 +133,13 @@ def progress(state: State) -> tuple[Stage, float]:
             return "ranges", 0.7 + 0.3 * parts / (state.x.shape[1] + len(state.request.statistics))
         case Finished():
             return "done", 1.0
+
+
+def _measured(state: Checked | Averaging | Measuring) -> float:
+    if isinstance(state, Checked):
+        return 0.0
+    rows = len(state.x)
+    return 0.05 * state.sums.row / rows if isinstance(state, Averaging) else 0.05 + 0.1 * state.row / rows
 
 
 def result(state: State) -> Outcome:

@@ -14,6 +14,7 @@ from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.state import (
     Anticipating,
+    Averaging,
     Bounding,
     Certifying,
     Checked,
@@ -33,15 +34,24 @@ from workers.algorithms.core.influence import (
     influence_squares,
     influences,
 )
-from workers.algorithms.core.moments import moments
+from workers.algorithms.core.moments import add, begin, moments
 from workers.algorithms.core.types import FloatArray
 
 _WORK = 30_000_000  # derivatives per step: about 0.2 s
+_MULTIPLICATIONS = 600_000_000  # of a covariance, per step: about 0.2 s
 
 
-def derive(state: Checked) -> Measuring:
+def average(state: Checked | Averaging) -> Averaging | Measuring:
+    """Moments of the next records; after the last one the derivatives."""
+    sums = begin(state.x) if isinstance(state, Checked) else state.sums
+    sums = add(sums, state.x, max(_MULTIPLICATIONS // state.x.shape[1] ** 2, 8192))
+    following = Averaging(state.x, state.request, sums)
+    return derive(following) if sums.complete else following
+
+
+def derive(state: Averaging) -> Measuring:
     """Derivatives at the records' moments; a statistic that they leave undefined is refused here."""
-    at = moments(state.x)
+    at = state.sums.moments()
     field = influences(state.request.statistics, at)
     span = np.maximum(at.mean - at.low, at.high - at.mean)
     worth = field.bound(span) * (at.high - at.low)
@@ -58,7 +68,7 @@ def derive(state: Checked) -> Measuring:
     )
 
 
-def _same_everywhere(field: Influences, state: Checked) -> bool:
+def _same_everywhere(field: Influences, state: Averaging) -> bool:
     return field.constant or state.request.partition == "mondrian"
 
 

@@ -10,6 +10,7 @@ from workers.algorithms.boxes.partition import Method, Partition, PartitionState
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.rarity import Criterion, RareRecords
 from workers.algorithms.core.influence import Influences
+from workers.algorithms.core.moments import Sums
 from workers.algorithms.core.statistics import Statistic
 from workers.algorithms.core.types import FloatArray, IntArray, SingleArray
 
@@ -88,6 +89,15 @@ class Checked:
 
     x: FloatArray
     request: Request
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Moments of the records are computed; the sums grow in place."""
+
+    x: FloatArray
+    request: Request
+    sums: Sums
 
 
 @dataclass(frozen=True)
@@ -192,5 +202,5 @@ class Finished:
 
 
 State: TypeAlias = (
-    Checked | Measuring | Cutting | Bounding | Anticipating | Choosing | Comparing | Certifying | Finished
+    Checked | Averaging | Measuring | Cutting | Bounding | Anticipating | Choosing | Comparing | Certifying | Finished
 )

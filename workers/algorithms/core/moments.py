@@ -8,7 +8,7 @@ E : (n,), sum w x.                      (XK slide 4; XF slide 13)
 C : (n, n), sum w (x - E)(x - E)^T, divisor N: the population form (science.md section 1).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,19 +76,55 @@ def moments(x: FloatArray, weight: FloatArray | None = None) -> Moments:
     -----
     XK slide 4, XF slide 13. O(N n^2) in blocks, O(n^2) memory beyond them.
     """
-    share = np.full(len(x), 1.0 / len(x)) if weight is None else weight / weight.sum()
-    low, high = x.min(axis=0), x.max(axis=0)
-    mean = np.asarray(share @ x)
-    shift = np.zeros(x.shape[1])
-    second = np.zeros((x.shape[1], x.shape[1]))
-    for start in range(0, len(x), _BLOCK):
-        u = x[start : start + _BLOCK] - mean
-        wu = u * share[start : start + _BLOCK, None]
-        shift += wu.sum(axis=0)
-        second += wu.T @ u
-    mean = np.where(low == high, low, mean + shift)
-    covariance = second - np.outer(shift, shift)
-    covariance = 0.5 * (covariance + covariance.T)
-    covariance[low == high, :] = 0.0
-    covariance[:, low == high] = 0.0
-    return Moments(mean=mean, covariance=covariance, low=low, high=high)
+    sums = begin(x, weight)
+    while not sums.complete:
+        sums = add(sums, x, len(x))
+    return sums.moments()
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The second pass, up to `row`; `shift` and `second` grow in place."""
+
+    share: FloatArray | float
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+    shift: FloatArray
+    second: FloatArray
+    row: int
+    records: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether all records are counted."""
+        return self.row >= self.records
+
+    def moments(self) -> Moments:
+        """The moments of all records, once they are counted."""
+        low, high = self.low, self.high
+        covariance = self.second - np.outer(self.shift, self.shift)
+        covariance = 0.5 * (covariance + covariance.T)
+        covariance[low == high, :] = 0.0
+        covariance[:, low == high] = 0.0
+        return Moments(np.where(low == high, low, self.mean + self.shift), covariance, low, high)
+
+
+def begin(x: FloatArray, weight: FloatArray | None = None) -> Sums:
+    """The first pass: means and extremes. O(N n)."""
+    n = x.shape[1]
+    share = 1.0 / len(x) if weight is None else weight / weight.sum()
+    mean = x.mean(axis=0) if weight is None else np.asarray(share @ x)
+    return Sums(share, x.min(axis=0), x.max(axis=0), mean, np.zeros(n), np.zeros((n, n)), 0, len(x))
+
+
+def add(sums: Sums, x: FloatArray, rows: int) -> Sums:
+    """Count the next records, at most so many. O(rows n^2)."""
+    last = min(sums.row + rows, len(x))
+    for start in range(sums.row, last, _BLOCK):
+        u = x[start : min(start + _BLOCK, last)] - sums.mean
+        share = sums.share[start : start + len(u), None] if isinstance(sums.share, np.ndarray) else sums.share
+        wu = u * share
+        sums.shift[:] += wu.sum(axis=0)
+        sums.second[:] += wu.T @ u
+    return replace(sums, row=last)

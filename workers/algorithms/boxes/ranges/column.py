@@ -23,6 +23,7 @@ from workers.algorithms.core.types import FloatArray
 
 _TINY = 1e-290
 _MARGIN = 8.0 * UNIT_ROUNDOFF  # a square or product of two rounded differences is within 4 u of the exact one
+_SECANTS = 40
 _BISECTIONS = 64
 
 
@@ -104,22 +105,37 @@ def _least_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[f
     min_x V = min_mu (1/W) sum m dist(mu, [lo, hi])^2 =: min f (science.md section 1: the fixed point of
     E = mean(clip(E, lo, hi))). f is convex with f' = 2 pull / W, so f(mu*) >= f(mu) - 2 |pull(mu)| |mu* - mu| / W.
     """
-    below, above = float(lower.min()), float(upper.max())
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (below + above)
-        if not below < middle < above:
-            break
-        if _pull(middle, lower, upper, mass)[0] < 0.0:
-            below = middle
-        else:
-            above = middle
-    mu = 0.5 * (below + above)
+    mu = _pulled_nowhere(lower, upper, mass)
     distance = np.maximum(np.maximum(lower - mu, mu - upper), 0.0)
     value = mass.mean(distance * distance)
     pull, error = _pull(mu, lower, upper, mass)
     slack = up(up(2.0 * up(abs(pull) + error) * _reach(mu, lower, upper, mass)) / mass.total.lower)
     least = down(down(value.lower * (1.0 - _MARGIN)) - slack)
     return max(least, 0.0), max(0.5 * (value.lower + value.upper), 0.0)
+
+
+def _pulled_nowhere(lower: FloatArray, upper: FloatArray, mass: Mass) -> float:
+    """Where the pull changes sign, to rounding: secants (Illinois: an end kept twice counts half), else bisection."""
+    below, above = float(lower.min()), float(upper.max())
+    left, right = (_pull(end, lower, upper, mass)[0] for end in (below, above))
+    kept = 0
+    for turn in range(_SECANTS + _BISECTIONS):
+        middle = 0.5 * (below + above)
+        if not below < middle < above:
+            break
+        if turn < _SECANTS and left < 0.0 < right:
+            crossing = below - left * (above - below) / (right - left)
+            middle = crossing if below < crossing < above else middle
+        pull, error = _pull(middle, lower, upper, mass)
+        if abs(pull) <= error:
+            return middle
+        if pull < 0.0:
+            below, left, right = middle, pull, 0.5 * right if kept > 0 else right
+            kept = 1
+        else:
+            above, right, left = middle, pull, 0.5 * left if kept < 0 else left
+            kept = -1
+    return 0.5 * (below + above)
 
 
 def _reach(mu: float, lower: FloatArray, upper: FloatArray, mass: Mass) -> float:
