@@ -37,7 +37,7 @@ from workers.algorithms.core.influence import (
 from workers.algorithms.core.moments import add, begin, moments
 from workers.algorithms.core.types import FloatArray
 
-_WORK = 30_000_000  # derivatives per step: about 0.2 s
+_WORK = 20_000_000  # derivatives per step: about 0.2 s
 _MULTIPLICATIONS = 600_000_000  # of a covariance, per step: about 0.2 s
 
 
