@@ -4,8 +4,8 @@
 
 10,000 to 10,000,000 records of 5 columns (k = 10) and 2 to 50 columns of 100,000 records, the means asked. Each size is
 measured in a process of its own, twice: the first run compiles or loads the kernels. Memory is the process's peak less
-what it held before the data, in multiples of the data (Linux). Up to a million records are those of the gaussian mixture in
-../shared/bench where it is there, all others a mixture of our own.
+what it held before, in multiples of the data (Linux). Up to a million records are those of the gaussian mixture
+in ../shared/bench where it is there, all others a mixture of our own.
 """
 
 import argparse
