@@ -104,6 +104,17 @@ def test_a_k_that_no_scale_reaches_is_refused_with_the_largest_that_is(
     )
 
 
+@pytest.mark.parametrize("scales", ["common", "per_record"])
+def test_a_k_of_a_column_that_no_scale_reaches_is_not_told(client: httpx.Client, scales: str) -> None:
+    frame = pl.DataFrame({"x": np.arange(31.0) ** 2, "k": [2.0] * 30 + [27.125]})
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x"], "dismiss": 0}
+    job = run(client, spec | {"k_column": "k", "scales": scales})
+    (error,) = job["error"]["errors"]
+    assert error["pointer"] == "/k_column"
+    assert "27.1" not in str(job["error"]), "it is a cell of somebody's"
+    assert float(error["detail"].split("largest k is ")[1]) < 16.0
+
+
 @pytest.mark.parametrize("scales", ["common", "levels", "shared", "per_record"])
 def test_one_record_is_published_as_it_is_and_flagged(client: httpx.Client, scales: str) -> None:
     frame = pl.DataFrame({"x": [3.25], "y": [7]})

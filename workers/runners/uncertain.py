@@ -145,11 +145,10 @@ def _begun(job: JobContext, spec: UncertainSpec, records: Records) -> State:
 
 
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
+    """What would be feasible; a k that stands in a column is a cell of somebody's, and is not told."""
     where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
-    detail = (
-        f"k = {error.asked:g} asked, {error.records} records{where}; no noise makes so many fit, "
-        f"the largest k is {error.largest}"
-    )
+    asked = f"k = {error.asked:g} asked" if spec.k_column is None else "larger k asked in the column than can be had"
+    detail = f"{asked}, {error.records} records{where}; no noise makes so many fit, the largest k is {error.largest}"
     return InfeasibleError(detail, errors=[FieldError("/k" if spec.k_column is None else "/k_column", detail)])
 
 
