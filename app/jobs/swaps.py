@@ -7,7 +7,7 @@ from typing import Any
 from app.contracts.datasets import NUMERIC, Profile
 from app.contracts.groups import GroupSpec
 from app.contracts.jobs import JobState
-from app.contracts.microfiles import Recodings, Variable
+from app.contracts.microfiles import Derived, Recodings, Variable
 from app.contracts.swaps import Metric, SwapsSpec
 from app.errors import FieldError, pointer
 from app.jobs.groups import recodings_of_target
@@ -43,13 +43,22 @@ def model_of(spec: SwapsSpec, learned: GroupSpec | None) -> Model | None:
         return None
     is_auxiliary = spec.dataset_id == learned.auxiliary_dataset_id and spec.dataset_id != learned.target_dataset_id
     recode = learned.recode.auxiliary if is_auxiliary else recodings_of_target(learned)
-    vital = tuple(dict.fromkeys(column for one in learned.conditions for column in _raw(one.column, recode)))
-    return Model(learned.variables, recode, vital, "/model_job_id")
+    return Model(learned.variables, recode, tuple(_naming(learned)), "/model_job_id")
+
+
+def _naming(learned: GroupSpec) -> dict[str, None]:
+    """All columns that name the group, in order: under its own name, and raw, in whichever dataset it is made of them.
+
+    A target that is attacked without the group needs no recoding of it, and may have the raw columns all the same.
+    """
+    both = (learned.recode.auxiliary, learned.recode.target)
+    raw = (column for one in learned.conditions for recode in both for column in _raw(one.column, recode))
+    return dict.fromkeys([*raw, *(one.column for one in learned.conditions)])
 
 
 def _raw(name: str, recode: Recodings) -> tuple[str, ...]:
     found = recode.get(name)
-    return (name,) if found is None or isinstance(found, dict) else found.columns
+    return found.columns if isinstance(found, Derived) else (name,)
 
 
 def fill(spec: SwapsSpec, given: Given) -> SwapsSpec:

@@ -6,6 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from app.contracts.groups import GroupSpec
+from app.contracts.swaps import SwapsSpec
+from app.jobs.swaps import model_of
 from tests.methods.asking import run, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 
@@ -125,6 +128,21 @@ def test_columns_that_name_the_group_are_always_dropped(client: httpx.Client, sm
         "mutation": 0.001, "local_search": 0.75, "runs": 1,
     }  # fmt: skip
     refused(client, spec | {"parameter": ["job"]}, "/parameter/0", "names the group")
+
+
+def test_raw_columns_of_the_group_are_dropped_where_only_the_auxiliary_dataset_is_recoded() -> None:
+    """A target may hold the columns that the group is derived from, and say nothing of them."""
+    army = {"columns": ["job", "class"], "cases": [{"when": {"job": ["army"]}, "to": 1}], "otherwise": 0}
+    learned = GroupSpec.model_validate({
+        "method": "group", "auxiliary_dataset_id": "ds_a", "target_dataset_id": "ds_b", "parameter": ["region"],
+        "variables": VARIABLES, "vital": [{"column": "army", "values": [1]}, {"column": "sex", "values": ["m"]}],
+        "recode": {"auxiliary": {"army": army}, "target": {"sex": {"columns": ["gender"]}}},
+    })  # fmt: skip
+    for dataset in ("ds_a", "ds_b", "ds_c"):
+        spec = SwapsSpec.model_validate(asked(dataset, model=None, model_job_id="job_x"))
+        model = model_of(spec, learned)
+        assert model is not None
+        assert set(model.vital) == {"job", "class", "army", "sex", "gender"}
 
 
 def refused(client: httpx.Client, spec: dict[str, Any], pointer: str, says: str) -> None:
