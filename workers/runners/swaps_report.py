@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from workers.runners.groups_attack import in_kind, stand_out
 from workers.runners.groups_microfile import Microfile
 from workers.runners.swaps_mask import Masking
 from workers.runners.swaps_search import Ran, Run, is_valid
+
+#: Searches with more generations, all runs together, are told in the whole result only, not in the job's summary.
+SUMMARY_GENERATIONS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +140,11 @@ def _whole(values: IntArray) -> tuple[int, ...]:
 
 
 def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
-    """The result without who was exchanged and the course of the search."""
-    return {
-        name: value for name, value in whole.items() if name not in {"swap_list", "swap_list_complete", "generations"}
-    }
+    """The result without who was exchanged, and without the course of a long search."""
+    hidden = {"swap_list", "swap_list_complete"}
+    if sum(len(run["best"]) for run in whole["generations"]) > SUMMARY_GENERATIONS:
+        hidden.add("generations")
+    return {name: value for name, value in whole.items() if name not in hidden}
 
 
 def learned_text(spec: SwapsSpec, search: str) -> str:
