@@ -7,13 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.datasets import Profile
+from app.contracts.datasets import Column, NumericSummary, Profile
 from app.contracts.linkage import LinkageSpec
 from app.jobs.inputs import Given, ReleaseInput
 from app.jobs.linkage import check
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
 from tests.service import Service
+from workers.runners.base import DatasetRef
+from workers.runners.linkage_knowledge import tells_k
 
 COLUMNS = ["x", "y"]
 FIGURES = ("mean_rank", "share_rank_1", "share_below_k", "mean_posterior")
@@ -219,3 +221,20 @@ def test_the_link_goes_with_the_release_and_with_the_original(
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     if goes == "dataset":
         assert client.get(f"/v1/releases/{job['release_id']}").status_code == httpx.codes.OK, "the release remains"
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "least", "infinite", "tells"),
+    [
+        ("integer", 0, 1.0, 0, True), ("number", 0, 0.5, 0, False), ("number", 0, 2.0, 1, False),
+        ("integer", 1, 1.0, 0, False), ("string", 0, None, 0, False),
+    ],
+)  # fmt: skip
+def test_a_column_that_only_has_the_name_of_k_is_not_taken_for_it(
+    kind: str, missing: int, least: float | None, infinite: int, tells: bool
+) -> None:
+    column = Column.model_validate({"name": "k", "type": kind, "missing": missing, "distinct": 2})
+    summary = NumericSummary(finite_minimum=least, finite_maximum=9.0, infinite=infinite)
+    numeric = {} if kind == "string" else {"k": summary}
+    dataset = DatasetRef(id="ds", sha256="", rows=3, columns=(column,), numeric=numeric, data_key="")
+    assert tells_k(dataset, "k") is tells

@@ -10,7 +10,7 @@ from app.contracts.columns import Missing
 from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError, InvalidError
 from workers.algorithms.uncertain.densities import Densities
-from workers.runners.base import JobContext
+from workers.runners.base import DatasetRef, JobContext
 from workers.runners.densities import released_densities
 from workers.runners.frames.columns import numeric_columns
 from workers.runners.links import read_link
@@ -110,8 +110,16 @@ def _known_k(
     if spec is None or spec.k_column is None:
         return float(k) if spec is not None and not isinstance(k, np.ndarray) else None
     path: Path = job.dataset_path()
-    names = {column.name: column for column in job.datasets["dataset_id"].columns}
-    return wanted(path, spec, known) if spec.k_column in names and not names[spec.k_column].missing else None
+    return wanted(path, spec, known) if tells_k(job.datasets["dataset_id"], spec.k_column) else None
+
+
+def tells_k(dataset: DatasetRef, name: str) -> bool:
+    """Whether a dataset has a k for every record; one of another kind may have a column of that name all the same."""
+    summary = dataset.numeric.get(name)
+    complete = any(column.name == name and not column.missing for column in dataset.columns)
+    if summary is None or summary.infinite or summary.finite_minimum is None:
+        return False
+    return complete and summary.finite_minimum >= 1
 
 
 def _places_of(truth: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
