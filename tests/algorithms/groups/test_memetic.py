@@ -236,7 +236,7 @@ def test_lists_are_made_in_steps_and_of_any_length(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(memetic, "_COMPARED", 1)
     stepwise = ended(given, SMALL)
     np.testing.assert_array_equal(whole.runs[0].source, stepwise.runs[0].source)
-    assert whole.board.near.shape[2] > 1
+    assert whole.board.nearby.near.shape[2] > 1
 
 
 def test_linear_scaling_keeps_the_mean_and_doubles_the_best() -> None:
@@ -252,13 +252,14 @@ def test_linear_scaling_keeps_the_mean_and_doubles_the_best() -> None:
 
 def test_mutation_is_boosted_once_fitness_is_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     rates: list[tuple[float, float]] = []
-    breed = memetic.breed
+    fill = memetic.fill
 
-    def watched(board, stream, scaled, tournament, rate, *rest):  # type: ignore[no-untyped-def]
-        rates.append((float(rest[-2][:12].std()), rate))
-        breed(board, stream, scaled, tournament, rate, *rest)
+    def watched(board, stream, scaled, odds, places, stamps):  # type: ignore[no-untyped-def]
+        if len(scaled) > 0:
+            rates.append((float(places.fitness[:12].std()), odds.mutation))
+        fill(board, stream, scaled, odds, places, stamps)
 
-    monkeypatch.setattr(memetic, "breed", watched)
+    monkeypatch.setattr(memetic, "fill", watched)
     ended(problem(np.random.default_rng(1), *PROBLEMS["lowered"]), SMALL)
     assert all(rate == pytest.approx(0.5 if spread < 0.03 else 0.05) for spread, rate in rates)
     assert len({rate for _, rate in rates}) == 2

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from workers.algorithms.core.types import FloatArray
 from workers.algorithms.groups.influence import nearest_lists
+from workers.algorithms.groups.memetic_board import Board, Odds, Places, Stamps
 from workers.algorithms.groups.memetic_outcome import Judge, Outcome, outcome
-from workers.algorithms.groups.memetic_search import Board, Stamps
 from workers.algorithms.groups.memetic_state import Request, Run, State, arranged
 from workers.algorithms.groups.memetic_stream import new_stream
-from workers.algorithms.groups.memetic_variation import breed, found
+from workers.algorithms.groups.memetic_variation import fill
 from workers.algorithms.groups.swaps import Problem, shuffled
 
 #: Attributes compared, and rows searched, in a step of about a tenth of a second.
@@ -181,38 +181,27 @@ def _check(request: Request) -> None:
 
 
 def _list_more(state: State) -> State:
-    board = state.board
-    pairs = _COMPARED // len(board.weights)
-    stop = min(state.listed + max(1, pairs // len(board.partner_values)), len(board.source_values))
+    start, nearby = state.board.parts.partner_start, state.board.nearby
+    pairs = _COMPARED // len(nearby.weights)
+    stop = min(state.listed + max(1, pairs // len(nearby.partner_values)), len(nearby.source_values))
     part = slice(state.listed, stop)
-    lists = (board.near_distance[part], board.near[part])
-    near = (board.source_values[part], board.partner_values, board.weights, board.categorical, board.partner_start)
+    lists = (nearby.near_distance[part], nearby.near[part])
+    near = (nearby.source_values[part], nearby.partner_values, nearby.weights, nearby.categorical, start)
     nearest_lists(*near, *lists)
-    board.nearest[part] = board.near_distance[part, :, 0].min(axis=1)
+    nearby.nearest[part] = nearby.near_distance[part, :, 0].min(axis=1)
     return replace(state, listed=stop)
 
 
 def _advance(state: State, index: int) -> Run:
     """The first population of a run, or as many generations as a step has time for."""
     request, run = state.request, state.runs[index]
-    sources, partners = len(state.board.source_values), len(state.board.partner_values)
+    sources, partners = len(state.problem.source_rows), len(state.problem.partner_rows)
     stamps = Stamps(*(np.zeros(size, dtype=np.int64) for size in (sources, partners, partners, 1)))
     generation = run.generation
     if generation < 0:
         first = slice(0, request.population)
-        s, p, d = run.source[first], run.partner[first], run.influence[first]
-        found(
-            state.board,
-            run.stream,
-            request.local_search,
-            request.roaming,
-            s,
-            p,
-            d,
-            run.rows[first],
-            run.fitness[first],
-            stamps,
-        )
+        places = _places(run, first)
+        fill(state.board, run.stream, np.empty(0), _odds(request, 0.0), places, stamps)
         state.history[index, 0] = _summary(run.fitness[first])
         return replace(run, generation=0)
     effort = 2 * request.pairs * max(1, int(run.rows[: request.population].max()))
@@ -228,12 +217,20 @@ def _generation(board: Board, request: Request, run: Run, stamps: Stamps) -> Non
     mu = request.population
     fitness = run.fitness[:mu]
     rate = request.mutation * (_BOOST if float(fitness.std()) < _UNIFORM else 1.0)
-    s, p, d, rows = run.source, run.partner, run.influence, run.rows
-    drawn = (linear_scaling(fitness), request.tournament, min(rate, 1.0), request.local_search, request.roaming)
-    breed(board, run.stream, *drawn, s, p, d, rows, run.fitness, stamps)
+    places = _places(run, slice(None))
+    fill(board, run.stream, linear_scaling(fitness), _odds(request, min(rate, 1.0)), places, stamps)
     best = np.argsort(-run.fitness, kind="stable")[:mu]  # of equals parents survive
-    for array in (s, p, d, rows, run.fitness):
+    for array in places:
         array[:mu] = array[best]
+
+
+def _places(run: Run, part: slice) -> Places:
+    return Places(run.source[part], run.partner[part], run.influence[part], run.rows[part], run.fitness[part])
+
+
+def _odds(request: Request, mutation: float) -> Odds:
+    """As kernels take them: a probability given as 0 or 1 would have them compiled again, for integers."""
+    return Odds(int(request.tournament), float(mutation), float(request.local_search), float(request.roaming))
 
 
 def _summary(fitness: FloatArray) -> tuple[float, float, float]:

@@ -148,4 +148,4 @@ def _fitness(problem: Problem, state: State, swaps: Swaps) -> float:
     ours, theirs = np.argsort(problem.source_rows), np.argsort(problem.partner_rows)
     s = ours[np.searchsorted(problem.source_rows, swaps.source_row, sorter=ours)].astype(np.int32)
     p = theirs[np.searchsorted(problem.partner_rows, swaps.partner_row, sorter=theirs)].astype(np.int32)
-    return float(product_fitness(state.board, s, p, swaps.influence))
+    return float(product_fitness(state.board.parts, state.board.goal, s, p, swaps.influence))

@@ -19,7 +19,6 @@ the other two, which fix them: individuals hold s and p only.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,59 +26,11 @@ from numpy.typing import NDArray
 
 from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.influence import pair_distance
+from workers.algorithms.groups.memetic_board import Goal, Nearby, Parts, Stamps
 from workers.algorithms.groups.memetic_stream import below, uniform
 
 #: Random tries to find a record that is free before they are looked through one by one.
 _TRIES = 8
-
-
-class Board(NamedTuple):
-    """A problem as kernels take it.
-
-    Attributes
-    ----------
-    source_values, partner_values : (S, A), (R, A).
-    weights, categorical : (A,) and how many of them come first.
-    source_part, partner_part : (S,), (R,) int64.
-    source_start, partner_start : (E + 1,), (T + 1,) int64.
-    weight_of_part : (T,), cumulated sizes of the target submicrofiles.
-    near, near_distance : (S, T, K), the nearest partners in each target, -1 and infinity where there are fewer.
-    nearest : (S,), distance of the nearest partner of all.
-    source_signal, source_bound, source_zero : (E,), q, at_most and zero_at; a bound of -1 where nothing is asked.
-    target_signal, target_bound, target_zero : (T,), q, at_least and zero_below likewise.
-    needed : Q_need.
-    most : C_max = Q_need * largest InfM of one swap.
-    """
-
-    source_values: FloatArray
-    partner_values: FloatArray
-    weights: FloatArray
-    categorical: int
-    source_part: IntArray
-    partner_part: IntArray
-    source_start: IntArray
-    partner_start: IntArray
-    weight_of_part: FloatArray
-    near: IndexArray
-    near_distance: FloatArray
-    nearest: FloatArray
-    source_signal: IntArray
-    source_bound: IntArray
-    source_zero: IntArray
-    target_signal: IntArray
-    target_bound: IntArray
-    target_zero: IntArray
-    needed: int
-    most: float
-
-
-class Stamps(NamedTuple):
-    """Who is used by the individual at work: (S,), (R,), by which of its rows (R,), and its number (1,); int64."""
-
-    source: IntArray
-    partner: IntArray
-    row: IntArray
-    now: IntArray
 
 
 @njit(cache=True, nogil=True)
@@ -114,72 +65,74 @@ def free_record(stream: NDArray[np.uint32], start: int, stop: int, used: IntArra
 
 
 @njit(cache=True, nogil=True)
-def _in_target(board: Board, one: int, part: int, used: IntArray, now: int) -> tuple[int, float]:
-    """The nearest free partner of a source record in one target: from its list, else looked for."""
-    for k in range(board.near.shape[2]):
-        other = board.near[one, part, k]
+def _in_target(
+    nearby: Nearby, one: int, part: int, start: int, stop: int, used: IntArray, now: int
+) -> tuple[int, float]:
+    """The nearest free partner of a source record in one target, [start, stop): from its list, else looked for."""
+    for k in range(nearby.near.shape[2]):
+        other = nearby.near[one, part, k]
         if other >= 0 and used[other] != now:
-            return other, board.near_distance[one, part, k]
+            return other, nearby.near_distance[one, part, k]
     best, chosen = np.inf, -1
-    for r in range(board.partner_start[part], board.partner_start[part + 1]):
+    for r in range(start, stop):
         if used[r] != now:
-            x, y = board.source_values[one], board.partner_values[r]
-            distance = pair_distance(x, y, board.weights, board.categorical, best)
+            x, y = nearby.source_values[one], nearby.partner_values[r]
+            distance = pair_distance(x, y, nearby.weights, nearby.categorical, best)
             if distance < best:
                 best, chosen = distance, r
     return chosen, best
 
 
 @njit(cache=True, nogil=True)
-def _anywhere(board: Board, one: int, first: int, enough: float, used: IntArray, now: int) -> tuple[int, float]:
+def _anywhere(nearby: Nearby, one: int, first: int, enough: float, used: IntArray, now: int) -> tuple[int, float]:
     """The nearest free partner of all lists, if nearer than `enough`; of equals that of the first target on."""
     best, chosen = enough, -1
-    parts = board.near.shape[1]
+    parts = nearby.near.shape[1]
     for t in range(parts):
         part = (first + t) % parts
-        for k in range(board.near.shape[2]):
-            other = board.near[one, part, k]
-            if other < 0 or board.near_distance[one, part, k] >= best:
+        for k in range(nearby.near.shape[2]):
+            other = nearby.near[one, part, k]
+            if other < 0 or nearby.near_distance[one, part, k] >= best:
                 break
             if used[other] != now:
-                best, chosen = board.near_distance[one, part, k], other
+                best, chosen = nearby.near_distance[one, part, k], other
                 break
     return chosen, best
 
 
 @njit(cache=True, nogil=True)
 def _roam(  # noqa: C901 - one kernel
-    board: Board, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps
+    nearby: Nearby, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps
 ) -> None:
     """Give row i the partner in any target that lowers the cost most; a row that it takes one from finds another.
 
     No list is looked at beyond what could still gain more: a row j gives up at most d_j less its nearest of all.
     """
-    now, used, parts = stamps.now[0], stamps.partner, board.near.shape[1]
+    now, used, parts = stamps.now[0], stamps.partner, nearby.near.shape[1]
     gain, mine, other_row, other_partner, other_distance = 1e-12, -1, -1, -1, 0.0
     distance = 0.0
     for t in range(parts):
         part = (first + t) % parts
-        for k in range(board.near.shape[2]):
-            r = board.near[s[i], part, k]
-            saved = d[i] - board.near_distance[s[i], part, k]
+        for k in range(nearby.near.shape[2]):
+            r = nearby.near[s[i], part, k]
+            saved = d[i] - nearby.near_distance[s[i], part, k]
             if r < 0 or saved <= 0.0:
                 break
             if used[r] != now:
                 if saved > gain:
-                    gain, mine, other_row, distance = saved, r, -1, board.near_distance[s[i], part, k]
+                    gain, mine, other_row, distance = saved, r, -1, nearby.near_distance[s[i], part, k]
                 break
             j = stamps.row[r]
-            if j == i or saved + d[j] - board.nearest[s[j]] <= gain:
+            if j == i or saved + d[j] - nearby.nearest[s[j]] <= gain:
                 continue
-            x, y = board.source_values[s[j]], board.partner_values[p[i]]
+            x, y = nearby.source_values[s[j]], nearby.partner_values[p[i]]
             enough = d[j] + saved - gain
-            back = pair_distance(x, y, board.weights, board.categorical, enough)
-            instead, far = _anywhere(board, s[j], first, min(back, enough), used, now)
+            back = pair_distance(x, y, nearby.weights, nearby.categorical, enough)
+            instead, far = _anywhere(nearby, s[j], first, min(back, enough), used, now)
             if instead < 0:
                 instead, far = p[i], back
             if saved + d[j] - far > gain:
-                gain, mine, distance = saved + d[j] - far, r, board.near_distance[s[i], part, k]
+                gain, mine, distance = saved + d[j] - far, r, nearby.near_distance[s[i], part, k]
                 other_row, other_partner, other_distance = j, instead, far
     if mine < 0:
         return
@@ -194,13 +147,13 @@ def _roam(  # noqa: C901 - one kernel
 
 
 @njit(cache=True, nogil=True)
-def _in_source(board: Board, other: int, part: int, used: IntArray, now: int) -> tuple[int, float]:
-    """The nearest free record of a source to a partner."""
+def _in_source(nearby: Nearby, other: int, start: int, stop: int, used: IntArray, now: int) -> tuple[int, float]:
+    """The nearest free record of a source, [start, stop), to a partner."""
     best, chosen = np.inf, -1
-    for r in range(board.source_start[part], board.source_start[part + 1]):
+    for r in range(start, stop):
         if used[r] != now:
-            x, y = board.source_values[r], board.partner_values[other]
-            distance = pair_distance(x, y, board.weights, board.categorical, best)
+            x, y = nearby.source_values[r], nearby.partner_values[other]
+            distance = pair_distance(x, y, nearby.weights, nearby.categorical, best)
             if distance < best:
                 best, chosen = distance, r
     return chosen, best
@@ -208,7 +161,8 @@ def _in_source(board: Board, other: int, part: int, used: IntArray, now: int) ->
 
 @njit(cache=True, nogil=True)
 def local_search(
-    board: Board,
+    parts: Parts,
+    nearby: Nearby,
     stream: NDArray[np.uint32],
     share: float,
     roaming: float,
@@ -223,44 +177,47 @@ def local_search(
     the paper, with probability `roaming` a row's partner is taken from any target.
     """
     now = stamps.now[0]
-    parts = board.near.shape[1]
     for i in range(len(s)):
-        x, y = board.source_values[s[i]], board.partner_values[p[i]]
-        d[i] = pair_distance(x, y, board.weights, board.categorical, np.inf)
+        x, y = nearby.source_values[s[i]], nearby.partner_values[p[i]]
+        d[i] = pair_distance(x, y, nearby.weights, nearby.categorical, np.inf)
         stamps.row[p[i]] = i
     for i in range(len(s)):
         if roaming > 0.0 and uniform(stream) < roaming:
-            _roam(board, i, below(stream, parts), s, p, d, stamps)
+            _roam(nearby, i, below(stream, nearby.near.shape[1]), s, p, d, stamps)
         if uniform(stream) <= share:
             stamps.partner[p[i]] = 0
-            chosen, best = _in_target(board, s[i], board.partner_part[p[i]], stamps.partner, now)
+            part = parts.partner_part[p[i]]
+            start, stop = parts.partner_start[part], parts.partner_start[part + 1]
+            chosen, best = _in_target(nearby, s[i], part, start, stop, stamps.partner, now)
             p[i], d[i] = chosen, best
             stamps.partner[chosen] = now
             stamps.row[chosen] = i
         else:
             stamps.source[s[i]] = 0
-            chosen, best = _in_source(board, p[i], board.source_part[s[i]], stamps.source, now)
+            part = parts.source_part[s[i]]
+            start, stop = parts.source_start[part], parts.source_start[part + 1]
+            chosen, best = _in_source(nearby, p[i], start, stop, stamps.source, now)
             s[i], d[i] = chosen, best
             stamps.source[chosen] = now
 
 
 @njit(cache=True, nogil=True)
-def product_fitness(board: Board, s: IndexArray, p: IndexArray, d: FloatArray) -> float:
+def product_fitness(parts: Parts, goal: Goal, s: IndexArray, p: IndexArray, d: FloatArray) -> float:
     """Y * Phi * Psi of one individual (TC 26 to 28 with generalised constants)."""
-    leaving = np.zeros(len(board.source_signal), dtype=np.int64)
-    entering = np.zeros(len(board.target_signal), dtype=np.int64)
+    leaving = np.zeros(len(goal.source_signal), dtype=np.int64)
+    entering = np.zeros(len(goal.target_signal), dtype=np.int64)
     cost = 0.0
     for i in range(len(s)):
-        leaving[board.source_part[s[i]]] += 1
-        entering[board.partner_part[p[i]]] += 1
+        leaving[parts.source_part[s[i]]] += 1
+        entering[parts.partner_part[p[i]]] += 1
         cost += d[i]
-    out = max(0.0, (board.most - cost) / board.most)  # TC 27, clamped
+    out = max(0.0, (goal.most - cost) / goal.most)  # TC 27, clamped
     for e in range(len(leaving)):
-        if board.source_bound[e] >= 0:
-            q = board.source_signal[e] - leaving[e]
-            out *= shaped(float(q), float(board.source_bound[e]), float(board.source_zero[e]))
+        if goal.source_bound[e] >= 0:
+            q = goal.source_signal[e] - leaving[e]
+            out *= shaped(float(q), float(goal.source_bound[e]), float(goal.source_zero[e]))
     for t in range(len(entering)):
-        if board.target_bound[t] >= 0:
-            q = board.target_signal[t] + entering[t]
-            out *= shaped(float(q), float(board.target_bound[t]), float(board.target_zero[t]))
-    return out / (1.0 + math.exp(min(700.0, 0.5 * (len(s) - board.needed - 10))))  # TC 28
+        if goal.target_bound[t] >= 0:
+            q = goal.target_signal[t] + entering[t]
+            out *= shaped(float(q), float(goal.target_bound[t]), float(goal.target_zero[t]))
+    return out / (1.0 + math.exp(min(700.0, 0.5 * (len(s) - goal.needed - 10))))  # TC 28

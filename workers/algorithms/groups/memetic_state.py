@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
-from workers.algorithms.groups.memetic_search import Board
+from workers.algorithms.groups.memetic_board import Board, Goal, Nearby, Parts
 from workers.algorithms.groups.swaps import Problem, without
 
 #: Entries of the lists of nearest partners, and how long one list is at most.
@@ -123,24 +123,30 @@ def _board(problem: Problem) -> Board:
         zeros[int(one.raises), one.element] = one.zero
     sizes = np.bincount(partner_part) + problem.crisp[targets]
     return Board(
-        source_values=problem.source_values,
-        partner_values=problem.partner_values,
-        weights=problem.metric.weights,
-        categorical=len(problem.metric.categorical),
-        source_part=source_part.astype(np.int64),
-        partner_part=partner_part.astype(np.int64),
-        source_start=np.searchsorted(source_part, np.arange(len(sources) + 1)).astype(np.int64),
-        partner_start=np.searchsorted(partner_part, np.arange(len(targets) + 1)).astype(np.int64),
-        weight_of_part=np.cumsum(sizes).astype(np.float64),
-        near=np.full(shape, -1, dtype=np.int32),
-        near_distance=np.full(shape, np.inf),
-        nearest=np.full(shape[0], np.inf),
-        source_signal=problem.crisp[sources],
-        source_bound=bounds[0, sources],
-        source_zero=zeros[0, sources],
-        target_signal=problem.crisp[targets],
-        target_bound=bounds[1, targets],
-        target_zero=zeros[1, targets],
-        needed=problem.needed,
-        most=problem.needed * problem.metric.largest,
+        Parts(
+            source_part=source_part.astype(np.int64),
+            partner_part=partner_part.astype(np.int64),
+            source_start=np.searchsorted(source_part, np.arange(len(sources) + 1)).astype(np.int64),
+            partner_start=np.searchsorted(partner_part, np.arange(len(targets) + 1)).astype(np.int64),
+            weight_of_part=np.cumsum(sizes).astype(np.float64),
+        ),
+        Nearby(
+            source_values=problem.source_values,
+            partner_values=problem.partner_values,
+            weights=problem.metric.weights,
+            categorical=len(problem.metric.categorical),
+            near=np.full(shape, -1, dtype=np.int32),
+            near_distance=np.full(shape, np.inf),
+            nearest=np.full(shape[0], np.inf),
+        ),
+        Goal(
+            source_signal=problem.crisp[sources],
+            source_bound=bounds[0, sources],
+            source_zero=zeros[0, sources],
+            target_signal=problem.crisp[targets],
+            target_bound=bounds[1, targets],
+            target_zero=zeros[1, targets],
+            needed=problem.needed,
+            most=problem.needed * problem.metric.largest,
+        ),
     )

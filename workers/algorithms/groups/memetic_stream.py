@@ -51,14 +51,15 @@ def _mix(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
 def draw(stream: NDArray[np.uint32]) -> int:
     """The next word, uniform on [0, 2^32)."""
     if stream[32] >= 16:
-        x = stream[:16].copy()
-        for _ in range(_ROUNDS // 2):
-            for i in range(4):
-                _mix(x, i, 4 + i, 8 + i, 12 + i)
-            for i in range(4):
-                _mix(x, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
         for i in range(16):
-            stream[16 + i] = (x[i] + stream[i]) & 0xFFFFFFFF
+            stream[16 + i] = stream[i]
+        x = stream[16:32]
+        for _ in range(_ROUNDS // 2):
+            for i in range(8):  # four columns, then four diagonals
+                a, turn = i & 3, i >> 2
+                _mix(x, a, 4 + ((a + turn) & 3), 8 + ((a + 2 * turn) & 3), 12 + ((a + 3 * turn) & 3))
+        for i in range(16):
+            x[i] = (x[i] + stream[i]) & 0xFFFFFFFF
         stream[12] = (stream[12] + np.uint32(1)) & 0xFFFFFFFF
         if stream[12] == 0:
             stream[13] = (stream[13] + np.uint32(1)) & 0xFFFFFFFF

@@ -9,49 +9,48 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
-from workers.algorithms.groups.memetic_search import Board, Stamps, free_record, local_search, product_fitness
+from workers.algorithms.core.types import FloatArray, IndexArray
+from workers.algorithms.groups.memetic_board import Board, Odds, Parts, Places, Stamps
+from workers.algorithms.groups.memetic_search import free_record, local_search, product_fitness
 from workers.algorithms.groups.memetic_stream import below, uniform
 
 
 @njit(cache=True, nogil=True)
-def found(
-    board: Board,
-    stream: NDArray[np.uint32],
-    share: float,
-    roaming: float,
-    s: IndexArray,
-    p: IndexArray,
-    d: FloatArray,
-    rows: IntArray,
-    fitness: FloatArray,
-    stamps: Stamps,
-) -> None:
-    """The initial population: Q uniform on [1, 2 Q_need], sources proportional to q, targets to their size."""
-    parts = len(board.weight_of_part)
-    for i in range(len(rows)):
-        stamps.now[0] += 1
-        now = stamps.now[0]
-        wanted = min(1 + below(stream, 2 * board.needed), s.shape[1])
-        for row in range(wanted):
-            one = free_record(stream, 0, len(stamps.source), stamps.source, now)
-            aim = uniform(stream) * board.weight_of_part[parts - 1]
-            part = min(np.searchsorted(board.weight_of_part, aim, side="right"), parts - 1)
-            start, stop = board.partner_start[part], board.partner_start[part + 1]
-            other = free_record(stream, start, stop, stamps.partner, now)
-            if other < 0:
-                other = free_record(stream, 0, len(stamps.partner), stamps.partner, now)
-            s[i, row], p[i, row] = one, other
-            stamps.source[one] = now
-            stamps.partner[other] = now
-        rows[i] = wanted
-        local_search(board, stream, share, roaming, s[i, :wanted], p[i, :wanted], d[i, :wanted], stamps)
-        fitness[i] = product_fitness(board, s[i, :wanted], p[i, :wanted], d[i, :wanted])
+def _part_at(cumulated: FloatArray, aim: float) -> int:
+    """The first part whose cumulated weight exceeds `aim`, the last one at most."""
+    low, high = 0, len(cumulated) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulated[middle] <= aim:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _founded(
+    parts: Parts, needed: int, stream: NDArray[np.uint32], s: IndexArray, p: IndexArray, stamps: Stamps
+) -> int:
+    """Rows of an individual from nothing: Q uniform on [1, 2 Q_need], sources as q, targets as their size."""
+    now = stamps.now[0]
+    sources, targets = len(parts.source_start) - 1, len(parts.partner_start) - 1
+    wanted = min(1 + below(stream, 2 * needed), len(s))
+    for row in range(wanted):
+        one = free_record(stream, parts.source_start[0], parts.source_start[sources], stamps.source, now)
+        part = _part_at(parts.weight_of_part, uniform(stream) * parts.weight_of_part[targets - 1])
+        other = free_record(stream, parts.partner_start[part], parts.partner_start[part + 1], stamps.partner, now)
+        if other < 0:
+            other = free_record(stream, parts.partner_start[0], parts.partner_start[targets], stamps.partner, now)
+        s[row], p[row] = one, other
+        stamps.source[one] = now
+        stamps.partner[other] = now
+    return wanted
 
 
 @njit(cache=True, nogil=True)
 def _repaired(
-    board: Board, stream: NDArray[np.uint32], s: IndexArray, p: IndexArray, count: int, stamps: Stamps
+    parts: Parts, stream: NDArray[np.uint32], s: IndexArray, p: IndexArray, count: int, stamps: Stamps
 ) -> int:
     """Rows left after duplicates are drawn again within their submicrofile; a row is dropped where that is used up."""
     now = stamps.now[0]
@@ -59,11 +58,11 @@ def _repaired(
     for i in range(count):
         one, other = s[i], p[i]
         if stamps.source[one] == now:
-            part = board.source_part[one]
-            one = free_record(stream, board.source_start[part], board.source_start[part + 1], stamps.source, now)
+            part = parts.source_part[one]
+            one = free_record(stream, parts.source_start[part], parts.source_start[part + 1], stamps.source, now)
         if stamps.partner[other] == now:
-            part = board.partner_part[other]
-            other = free_record(stream, board.partner_start[part], board.partner_start[part + 1], stamps.partner, now)
+            part = parts.partner_part[other]
+            other = free_record(stream, parts.partner_start[part], parts.partner_start[part + 1], stamps.partner, now)
         if one >= 0 and other >= 0:
             s[kept], p[kept] = one, other
             stamps.source[one] = now
@@ -84,7 +83,7 @@ def _next(stream: NDArray[np.uint32], rate: float) -> int:
 
 @njit(cache=True, nogil=True)
 def _mutate(
-    board: Board, stream: NDArray[np.uint32], rate: float, s: IndexArray, p: IndexArray, stamps: Stamps
+    parts: Parts, stream: NDArray[np.uint32], rate: float, s: IndexArray, p: IndexArray, stamps: Stamps
 ) -> None:
     """M4 after M3 after M2 after M1, each row of each with probability `rate`."""
     now = stamps.now[0]
@@ -99,15 +98,15 @@ def _mutate(
                 j = below(stream, count)
                 p[i], p[j] = p[j], p[i]
             elif column == 2:  # another record of the same source
-                part = board.source_part[s[i]]
-                one = free_record(stream, board.source_start[part], board.source_start[part + 1], stamps.source, now)
+                part = parts.source_part[s[i]]
+                one = free_record(stream, parts.source_start[part], parts.source_start[part + 1], stamps.source, now)
                 if one >= 0:
                     stamps.source[s[i]] = 0
                     stamps.source[one] = now
                     s[i] = one
             else:  # another partner in the same target
-                part = board.partner_part[p[i]]
-                one = free_record(stream, board.partner_start[part], board.partner_start[part + 1], stamps.partner, now)
+                part = parts.partner_part[p[i]]
+                one = free_record(stream, parts.partner_start[part], parts.partner_start[part + 1], stamps.partner, now)
                 if one >= 0:
                     stamps.partner[p[i]] = 0
                     stamps.partner[one] = now
@@ -137,41 +136,36 @@ def _cut(stream: NDArray[np.uint32], first: int, second: int) -> tuple[int, int]
 
 
 @njit(cache=True, nogil=True)
-def breed(
-    board: Board,
-    stream: NDArray[np.uint32],
-    scaled: FloatArray,
-    tournament: int,
-    rate: float,
-    share: float,
-    roaming: float,
-    s: IndexArray,
-    p: IndexArray,
-    d: FloatArray,
-    rows: IntArray,
-    fitness: FloatArray,
-    stamps: Stamps,
+def fill(
+    board: Board, stream: NDArray[np.uint32], scaled: FloatArray, odds: Odds, places: Places, stamps: Stamps
 ) -> None:
     """Fill the places behind the population with children: two per pair, one cut per parent, tails exchanged.
 
-    `scaled` holds the scaled fitness of the population, (mu,); s, p, d, rows, fitness have mu + 2 pairs places.
+    `scaled` holds the scaled fitness of the population, (mu,), whose places come first; where it is empty, all places
+    are founded. One kernel for both: what lies below it is compiled and linked but once.
     """
+    parts = board.parts
+    s, p, d, rows = places.source, places.partner, places.influence, places.rows
     population, most = len(scaled), s.shape[1]
-    for pair in range((len(rows) - population) // 2):
-        a, b = _tournament(stream, scaled, tournament), _tournament(stream, scaled, tournament)
-        one, two = _cut(stream, rows[a], rows[b])
-        for child in range(2):
-            c = population + 2 * pair + child
-            head, at = (a, one) if child == 0 else (b, two)
-            tail, rest = (b, two) if child == 0 else (a, one)
+    head, tail, at, rest = 0, 0, 0, 0
+    for c in range(population, len(rows)):
+        stamps.now[0] += 1
+        if population == 0:
+            count = _founded(parts, board.goal.needed, stream, s[c], p[c], stamps)
+        else:
+            if (c - population) % 2 == 0:
+                head = _tournament(stream, scaled, odds.tournament)
+                tail = _tournament(stream, scaled, odds.tournament)
+                at, rest = _cut(stream, rows[head], rows[tail])
+            else:
+                head, tail, at, rest = tail, head, rest, at
             count = min(at + rows[tail] - rest, most)
-            s[c, :at] = s[head, :at]
-            p[c, :at] = p[head, :at]
-            s[c, at:count] = s[tail, rest : rest + count - at]
-            p[c, at:count] = p[tail, rest : rest + count - at]
-            stamps.now[0] += 1
-            count = _repaired(board, stream, s[c], p[c], count, stamps)
-            _mutate(board, stream, rate, s[c, :count], p[c, :count], stamps)
-            local_search(board, stream, share, roaming, s[c, :count], p[c, :count], d[c, :count], stamps)
-            rows[c] = count
-            fitness[c] = product_fitness(board, s[c, :count], p[c, :count], d[c, :count])
+            for row in range(count):
+                parent, place = (head, row) if row < at else (tail, rest + row - at)
+                s[c, row], p[c, row] = s[parent, place], p[parent, place]
+            count = _repaired(parts, stream, s[c], p[c], count, stamps)
+            _mutate(parts, stream, odds.mutation, s[c, :count], p[c, :count], stamps)
+        mine, theirs, far = s[c, :count], p[c, :count], d[c, :count]
+        local_search(parts, board.nearby, stream, odds.local_search, odds.roaming, mine, theirs, far, stamps)
+        rows[c] = count
+        places.fitness[c] = product_fitness(parts, board.goal, mine, theirs, far)

@@ -1,0 +1,103 @@
+"""What kernels of the memetic algorithm take: a problem, individuals, and the odds they are bred by.
+
+Notation as in `memetic_search`. Kernels that need one part of a problem only take that part only: numba unpacks every
+array of a tuple for each kernel that takes it, and compile time is paid on every fresh machine.
+"""
+
+from typing import NamedTuple
+
+from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
+
+
+class Parts(NamedTuple):
+    """Which records are in which submicrofile.
+
+    Attributes
+    ----------
+    source_part, partner_part : (S,), (R,) int64.
+    source_start, partner_start : (E + 1,), (T + 1,) int64.
+    weight_of_part : (T,), cumulated sizes of the target submicrofiles.
+    """
+
+    source_part: IntArray
+    partner_part: IntArray
+    source_start: IntArray
+    partner_start: IntArray
+    weight_of_part: FloatArray
+
+
+class Nearby(NamedTuple):
+    """How far records are from each other.
+
+    Attributes
+    ----------
+    source_values, partner_values : (S, A), (R, A).
+    weights, categorical : (A,) and how many of them come first.
+    near, near_distance : (S, T, K), the nearest partners in each target, -1 and infinity where there are fewer.
+    nearest : (S,), distance of the nearest partner of all.
+    """
+
+    source_values: FloatArray
+    partner_values: FloatArray
+    weights: FloatArray
+    categorical: int
+    near: IndexArray
+    near_distance: FloatArray
+    nearest: FloatArray
+
+
+class Goal(NamedTuple):
+    """What is asked of the signal.
+
+    Attributes
+    ----------
+    source_signal, source_bound, source_zero : (E,), q, at_most and zero_at; a bound of -1 where nothing is asked.
+    target_signal, target_bound, target_zero : (T,), q, at_least and zero_below likewise.
+    needed : Q_need.
+    most : C_max = Q_need * largest InfM of one swap.
+    """
+
+    source_signal: IntArray
+    source_bound: IntArray
+    source_zero: IntArray
+    target_signal: IntArray
+    target_bound: IntArray
+    target_zero: IntArray
+    needed: int
+    most: float
+
+
+class Board(NamedTuple):
+    """A problem."""
+
+    parts: Parts
+    nearby: Nearby
+    goal: Goal
+
+
+class Stamps(NamedTuple):
+    """Who is used by the individual at work: (S,), (R,), by which of its rows (R,), and its number (1,); int64."""
+
+    source: IntArray
+    partner: IntArray
+    row: IntArray
+    now: IntArray
+
+
+class Odds(NamedTuple):
+    """How children come about: size of tournaments, and probabilities per row."""
+
+    tournament: int
+    mutation: float
+    local_search: float
+    roaming: float
+
+
+class Places(NamedTuple):
+    """Individuals, in place: source, partner (n, L) int32, influence (n, L), rows (n,) int64, fitness (n,)."""
+
+    source: IndexArray
+    partner: IndexArray
+    influence: FloatArray
+    rows: IntArray
+    fitness: FloatArray
