@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from workers.algorithms.core.blocks import Blocks, blocks
+from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
 from workers.algorithms.core.types import FloatArray, IntArray
 
 _PARTS = 16
@@ -96,15 +97,6 @@ def index(lower: FloatArray, upper: FloatArray, votes: IntArray) -> Index:
 
 
 @njit(cache=True, nogil=True)
-def _away(t: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    total = 0.0
-    for j in range(len(t)):
-        gap = max(low[j] - t[j], t[j] - high[j], 0.0)
-        total += gap * gap
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _nearest(
     points: FloatArray,
     start: IntArray,
@@ -117,36 +109,24 @@ def _nearest(
 ) -> None:
     """Fill (Q, b) squared distances and places of the nearest boxes; they come as inf and -1."""
     leaves = len(start) - 1
-    stack = np.empty(128, np.int64)
+    stack = np.empty(DEPTH, np.int64)
     last = aways.shape[1] - 1
     for q in range(len(points)):
-        t = points[q]
+        t, far, place = points[q], aways[q], places[q]
         stack[0] = 1
         size = 1
         while size > 0:
             size -= 1
             node = stack[size]
-            if _away(t, low[node], high[node]) >= aways[q, last]:
+            if gap(t, low[node], high[node]) >= far[last]:
                 continue
             if node < leaves:
-                one, two = 2 * node, 2 * node + 1
-                if _away(t, low[one], high[one]) < _away(t, low[two], high[two]):
-                    one, two = two, one
-                stack[size] = one
-                stack[size + 1] = two
-                size += 2
+                size = open_node(t, node, low, high, stack, size)
                 continue
             for r in range(start[node - leaves], start[node - leaves + 1]):
-                away = _away(t, lower[r], upper[r])
-                if away >= aways[q, last]:
-                    continue
-                i = last
-                while i > 0 and aways[q, i - 1] > away:
-                    aways[q, i] = aways[q, i - 1]
-                    places[q, i] = places[q, i - 1]
-                    i -= 1
-                aways[q, i] = away
-                places[q, i] = r
+                away = gap(t, lower[r], upper[r])
+                if away < far[last]:
+                    keep(away, r, far, place)
 
 
 def classify(ready: Index, points: FloatArray, neighbours: int, threads: int = 1) -> Classified:

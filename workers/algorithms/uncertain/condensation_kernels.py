@@ -11,17 +11,8 @@ group : (N,), group of each record, -1 while it has none.
 import numpy as np
 from numba import njit
 
+from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
 from workers.algorithms.core.types import FloatArray, IntArray
-
-
-@njit(cache=True, nogil=True)
-def _gap(t: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """Squared distance of a box."""
-    total = 0.0
-    for j in range(len(t)):
-        gap = max(low[j] - t[j], t[j] - high[j], 0.0)
-        total += gap * gap
-    return total
 
 
 @njit(cache=True, nogil=True)
@@ -59,23 +50,18 @@ def _nearest(
     leaves = len(start) - 1
     last = len(found) - 1
     distance[:] = np.inf
-    stack = np.empty(128, np.int64)
+    stack = np.empty(DEPTH, np.int64)
     stack[0] = 1
     size = 1
     visited = 0
     while size > 0:
         size -= 1
         node = stack[size]
-        if left[node] == 0 or _gap(t, low[node], high[node]) >= distance[last]:
+        if left[node] == 0 or gap(t, low[node], high[node]) >= distance[last]:
             continue
         visited += 1
         if node < leaves:
-            one, two = 2 * node, 2 * node + 1
-            if _gap(t, low[one], high[one]) < _gap(t, low[two], high[two]):
-                one, two = two, one
-            stack[size] = one
-            stack[size + 1] = two
-            size += 2
+            size = open_node(t, node, low, high, stack, size)
             continue
         first = start[node - leaves]
         visited += left[node]
@@ -83,15 +69,7 @@ def _nearest(
             away = 0.0
             for j in range(len(t)):
                 away += (t[j] - y[r, j]) ** 2
-            if away >= distance[last]:
-                continue
-            i = last
-            while i > 0 and distance[i - 1] > away:
-                distance[i] = distance[i - 1]
-                found[i] = found[i - 1]
-                i -= 1
-            distance[i] = away
-            found[i] = record[r]
+            keep(away, record[r], distance, found)
     return visited
 
 
