@@ -10,23 +10,21 @@ before anything is timed. Peak memory grows through a run: ask for `--only large
 """
 
 import argparse
-import json
 import resource
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
+from tests.algorithms.groups.searches import reference
 from workers.algorithms.groups import enumeration, evolution, patterns
 from workers.algorithms.groups.evolution_request import Request
-from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.fuzzified import fuzzify
 from workers.algorithms.groups.generality import Found
 from workers.algorithms.groups.membership import Term
 from workers.algorithms.groups.rules import judged
 
-ACS = Path(__file__).parents[1] / ".." / "shared" / "data" / "acs2024"
 LOW_HIGH = [Term("trapezoid", (1, 1, 8, 10)), Term("trapezoid", (8, 10, 11, 11))]
 TWO = [Term("range", (1, 1)), Term("range", (2, 2))]
 THREE = [Term("range", (1, 1)), Term("range", (2, 2)), Term("range", (3, 3))]
@@ -125,25 +123,6 @@ def run(module: object, state: object) -> tuple[Found, float, float]:
         state = module.step(state)
         longest = max(longest, time.process_time() - before)
     return module.result(state), time.process_time() - start, longest
-
-
-def reference() -> tuple[Fuzzified, np.ndarray]:
-    import polars as pl
-
-    variables = json.loads((ACS / "military-variables.json").read_text())
-    inside = [pl.col(each["column"]).is_between(*each["range"]) for each in variables]
-    columns = [each["column"] for each in variables]
-    files = [path for path in sorted(ACS.glob("p_*.parquet")) if path.stem != "p_37"]
-    people = pl.concat([pl.read_parquet(path, columns=[*columns, "MIL"]).filter(inside) for path in files])
-    terms = [
-        [
-            Term(term["shape"], (term["sigma"], term["centre"]) if "sigma" in term else tuple(term["points"]))
-            for term in each["terms"]
-        ]
-        for each in variables
-    ]
-    data = fuzzify([people[name].to_numpy().astype(np.float64) for name in columns], terms)
-    return data, (people["MIL"] == 1).fill_null(value=False).to_numpy()
 
 
 def searches(seeds: int) -> None:

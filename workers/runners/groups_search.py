@@ -12,7 +12,7 @@ from workers.algorithms.core.types import BoolArray
 from workers.algorithms.groups import enumeration, evolution, evolution_request
 from workers.algorithms.groups.enumeration import NotFeasibleError
 from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.generality import Found, Kept, merge, together
+from workers.algorithms.groups.generality import Found, Kept, kept_by, merge, together
 from workers.algorithms.groups.membership import Term
 from workers.algorithms.groups.rules import Metrics, memberships
 from workers.runners.base import Arrays
@@ -58,7 +58,7 @@ class Search:
         if not self.module.done(state):
             return replace(self, state=state)
         if self.module is evolution:
-            return evolved(evolution.kept(state))
+            return evolved(kept_by(state))
         return replace(self, state=state, found=self.module.result(state))
 
     def result(self) -> Found:

@@ -48,15 +48,12 @@ def fuzzy(records: int = 1500, variables: int = 6) -> tuple[Fuzzified, np.ndarra
 SMALL = Request(population=30, replaced=10, generations=12, runs=3, gamma=0.4, kappa=0.01)
 
 
-@pytest.fixture(scope="session")
-def acs() -> tuple[Fuzzified, np.ndarray]:
+def reference() -> tuple[Fuzzified, np.ndarray]:
     """All states of acs2024 but North Carolina, seen through the variables of the attack."""
     import json
 
     import polars as pl
 
-    if not ACS.is_dir():
-        pytest.skip(f"no folder {ACS.name} in shared/data beside the project")
     variables = json.loads((ACS / "military-variables.json").read_text())
     inside = [pl.col(each["column"]).is_between(*each["range"]) for each in variables]
     columns = [each["column"] for each in variables]
@@ -71,3 +68,11 @@ def acs() -> tuple[Fuzzified, np.ndarray]:
     ]
     data = fuzzify([people[name].to_numpy().astype(np.float64) for name in columns], terms)
     return data, (people["MIL"] == 1).fill_null(value=False).to_numpy()
+
+
+@pytest.fixture(scope="session")
+def acs() -> tuple[Fuzzified, np.ndarray]:
+    """`reference`, where there is the data."""
+    if not ACS.is_dir():
+        pytest.skip(f"no folder {ACS.name} in shared/data beside the project")
+    return reference()

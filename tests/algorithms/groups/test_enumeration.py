@@ -10,7 +10,7 @@ from tests.algorithms.groups.searches import acs, fuzzy, planted, walk_through
 from workers.algorithms.groups import enumeration
 from workers.algorithms.groups.enumeration import NotFeasibleError, Request
 from workers.algorithms.groups.fuzzified import Fuzzified
-from workers.algorithms.groups.generality import Found
+from workers.algorithms.groups.generality import Finished, Found
 from workers.algorithms.groups.membership import grades
 
 __all__ = ["acs"]  # a fixture
@@ -32,7 +32,7 @@ def same(one: Found, other: Found) -> bool:
 )
 def test_every_rule_over_the_thresholds_is_found_and_no_other(case: oracle.Case, gamma: float, kappa: float) -> None:
     state = enumeration.init(case.data(), case.flags(), Request(case.alpha, gamma, kappa))
-    while not isinstance(state, enumeration.Finished):
+    while not isinstance(state, Finished):
         state = enumeration.step(state)
     kept = set(oracle.as_tuples(state.kept.rules))
     rules = list(case.rules())

@@ -12,7 +12,7 @@ from tests.algorithms.groups.searches import SMALL, acs, evolve, fuzzy, planted,
 from workers.algorithms.groups import enumeration, evolution, evolution_diverse, evolution_paper
 from workers.algorithms.groups.evolution_request import Request
 from workers.algorithms.groups.fuzzified import Fuzzified
-from workers.algorithms.groups.generality import Found, merge
+from workers.algorithms.groups.generality import Found, kept_by, merge
 
 __all__ = ["acs"]  # a fixture
 BOTH = pytest.mark.parametrize("diversity", [True, False])
@@ -43,7 +43,7 @@ def test_threads_steps_and_parts_do_not_change_the_outcome(diversity: bool, monk
         while not evolution.done(parts[at]):
             parts[at] = evolution.step(parts[at])
         assert evolution.done(parts[at]) and not evolution.done(part)  # noqa: PT018
-    assert same(whole, merge([evolution.kept(part) for part in parts]))
+    assert same(whole, merge([kept_by(part) for part in parts]))
     monkeypatch.setattr(evolution, "_ALLOWANCE", 1.0)
     assert same(whole, evolve(evolution.init(data, vital, request, rng())))
 
@@ -96,7 +96,7 @@ def test_all_that_is_kept_is_over_the_thresholds_record_by_record(
     state = evolution.init(case.data(), case.flags(), request, np.random.default_rng(seed))
     while not evolution.done(state):
         state = evolution.step(state)
-    kept = evolution.kept(state)
+    kept = kept_by(state)
     for at, rule in enumerate(oracle.as_tuples(kept.rules)):
         assert case.over(rule, request.gamma, request.kappa, 1e-9)
         expected = case.measures(rule, 1.0)

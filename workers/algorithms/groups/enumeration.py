@@ -12,7 +12,7 @@ so that nothing depends on who walked what.
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from workers.algorithms.groups import enumeration_walk as walking
 from workers.algorithms.groups import patterns as pattern
 from workers.algorithms.groups.enumeration_walk import Ground, Subtrees, Walker
 from workers.algorithms.groups.fuzzified import Fuzzified
-from workers.algorithms.groups.generality import Found, Kept, merge, ordered
+from workers.algorithms.groups.generality import Finished, Found, Kept, Stage, kept_by, merge, ordered
 from workers.algorithms.groups.rules import check_thresholds, judged, metrics
 
 LARGEST: Final = 2e10  # sum of fits: minutes on one core, without pruning
@@ -93,15 +93,7 @@ class Walking:
     subtrees: Subtrees
 
 
-@dataclass(frozen=True)
-class Finished:
-    """All is seen."""
-
-    kept: Kept
-
-
 State: TypeAlias = Collecting | Walking | Finished
-Stage = Literal["patterns", "search", "done"]
 
 
 def _factors(data: Fuzzified, alpha: float) -> list[tuple[IntArray, float]]:
@@ -235,9 +227,7 @@ def result(state: State) -> Found:
     ValueError
         The search is not done.
     """
-    if isinstance(state, Finished):
-        return merge([state.kept])
-    raise ValueError("the search is not finished: step until done")
+    return merge([kept_by(state)])
 
 
 def pack(state: State) -> dict[str, NDArray[np.generic]]:

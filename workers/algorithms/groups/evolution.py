@@ -12,7 +12,7 @@ threads, parts or interruptions.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from workers.algorithms.groups import patterns as pattern
 from workers.algorithms.groups.evolution_request import Request, check_request
 from workers.algorithms.groups.evolution_runs import Run, Seeds
 from workers.algorithms.groups.fuzzified import Fuzzified
-from workers.algorithms.groups.generality import Found, Kept, merge, together
+from workers.algorithms.groups.generality import Finished, Found, Stage, kept_by, merge, together
 from workers.algorithms.groups.patterns import Patterns
 from workers.algorithms.groups.rules import Rules, judged
 
@@ -63,15 +63,7 @@ class Evolving:
     answered: int = 0
 
 
-@dataclass(frozen=True)
-class Finished:
-    """All runs are done."""
-
-    kept: Kept
-
-
 State: TypeAlias = Collecting | Evolving | Finished
-Stage = Literal["patterns", "search", "done"]
 
 
 def init(
@@ -174,19 +166,6 @@ def progress(state: State) -> tuple[Stage, float]:
             return "done", 1.0
 
 
-def kept(state: State) -> Kept:
-    """All rules over the thresholds that these runs have seen: what parts of a search hand to `generality.merge`.
-
-    Raises
-    ------
-    ValueError
-        The search is not done.
-    """
-    if isinstance(state, Finished):
-        return state.kept
-    raise ValueError("the search is not finished: step until done")
-
-
 def result(state: State) -> Found:
     """The most general rules.
 
@@ -198,7 +177,7 @@ def result(state: State) -> Found:
     ValueError
         The search is not done.
     """
-    return merge([kept(state)])
+    return merge([kept_by(state)])
 
 
 def pack(state: State) -> dict[str, NDArray[np.generic]]:

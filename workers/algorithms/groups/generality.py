@@ -7,11 +7,15 @@ rule : (V,) int8, 0 for any.  R_i is *more general* than R_j where R_j has every
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from workers.algorithms.core.types import BoolArray, IntArray
 from workers.algorithms.groups.rules import Metrics, Rules
+
+#: What a search is at, for people.
+Stage: TypeAlias = Literal["patterns", "search", "done"]
 
 _BLOCK = 1 << 24
 
@@ -33,6 +37,13 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Finished:
+    """The state of a search that is done."""
+
+    kept: Kept
+
+
+@dataclass(frozen=True)
 class Found:
     """The outcome of a search.
 
@@ -48,6 +59,19 @@ class Found:
     metrics: Metrics
     evaluations: int
     over_thresholds: int
+
+
+def kept_by(state: object) -> Kept:
+    """All rules over the thresholds that a search has seen: what parts of one hand to `merge`.
+
+    Raises
+    ------
+    ValueError
+        The search is not done.
+    """
+    if isinstance(state, Finished):
+        return state.kept
+    raise ValueError("the search is not finished: step until done")
 
 
 def most_general(rules: Rules) -> BoolArray:
