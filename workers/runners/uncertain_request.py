@@ -31,7 +31,7 @@ def request(
         scaling=spec.scaling.value,
         dismiss=spec.dismiss or 0.0,
         cell_size=spec.cell_size,
-        minimum_scale=_minimum(spec, values),
+        minimum_scale=_minimum(spec, values, k),
         threads=threads,
     )
 
@@ -44,8 +44,8 @@ def wanted(path: Path, spec: UncertainSpec, records: Records) -> float | NDArray
     return np.ascontiguousarray(own[records.rows])
 
 
-def _minimum(spec: UncertainSpec, values: NDArray[np.float64]) -> float:
+def _minimum(spec: UncertainSpec, values: NDArray[np.float64], k: float | NDArray[np.float64]) -> float:
     """Least scale in scaled units, such that no column's is below what was asked: noise keeps its proportions."""
     asked = spec.minimum_scale
     least = [asked.get(name, 0.0) if isinstance(asked, dict) else asked for name in spec.columns]
-    return float((np.array(least) / units(values)).max())
+    return float((np.array(least) / units(values, k)).max())

@@ -1,6 +1,7 @@
 """The tree of neighbours holds every record once, in boxes that fit, and finds the nearest."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,11 +48,36 @@ def test_rounding_up_is_upward_and_by_less_than_a_digit(value: float) -> None:
     assert rounded_up(up, 3) == up
 
 
-def test_units_are_deviations_to_two_digits() -> None:
+def test_units_are_winsorized_deviations_to_two_digits() -> None:
     rng = np.random.default_rng(0)
-    x = np.c_[rng.normal(size=(500, 3)) * [1e-200, 1.0, 3e120], np.full(500, 3.0)]
-    unit = units(x)
-    assert unit[3] == 1.0
     scale = np.array([1e-200, 1.0, 3e120])
-    assert (np.abs(unit[:3] / scale / (x[:, :3] / scale).std(axis=0) - 1.0) < 0.051).all()
+    x = np.c_[rng.normal(size=(500, 3)) * scale, np.full(500, 3.0)]
+    unit = units(x, 7.5)
+    assert unit[3] == 1.0
+    for column in range(3):
+        rising = sorted(x[:, column] / scale[column])
+        rising[:8], rising[-8:] = [rising[7]] * 8, [rising[-8]] * 8  # 8 >= k, and more than 0.5 % of 500
+        assert abs(unit[column] / scale[column] / np.std(rising) - 1.0) < 0.051
     assert [float(f"{u:.1e}") for u in unit] == unit.tolist()
+
+
+@pytest.mark.parametrize("far", [50.0, 777.0, 1e6, -3e9])
+def test_no_single_record_moves_a_unit_however_far_off_it_is(far: float) -> None:
+    x = np.random.default_rng(1).normal(size=(1000, 1))
+    x[3] = 20.0 if far > 0 else -20.0
+    other = x.copy()
+    other[3] = far
+    assert units(other, 5.0).tolist() == units(x, 5.0).tolist()
+
+
+@pytest.mark.parametrize(("few", "unit"), [(777.0, 100.0), (123_456.0, 10_000.0), (2.0, 0.1)])
+def test_of_what_fewer_than_k_have_a_unit_tells_the_magnitude_only(few: float, unit: float) -> None:
+    x = np.zeros((1000, 1))
+    x[[5, 90, 700]] = few  # deviation: few * sqrt(0.003 * 0.997)
+    assert units(x, 5.0).tolist() == [unit]
+
+
+def test_a_few_records_have_units_too() -> None:
+    assert units(np.array([[3.0]]), 1.0).tolist() == [1.0]
+    assert units(np.array([[0.0], [30.0]]), 2.0).tolist() == [10.0]
+    assert units(np.array([[0.0], [30.0]]), 1.0).tolist() == [15.0]

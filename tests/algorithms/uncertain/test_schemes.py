@@ -58,14 +58,14 @@ def test_k_is_reached_among_those_who_share_a_scale(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_common_scale_is_the_smallest_of_three_digits(model: str) -> None:
+def test_the_common_scale_is_the_smallest_of_two_digits(model: str) -> None:
     x = oracle.mixture(1500)
     found = calibrate(x, Request(k=8.0, model=model))
     sigma = found.scale[0, 0] / found.unit[0]
-    assert float(f"{sigma:.2e}") == pytest.approx(sigma, rel=1e-12)
+    assert float(f"{sigma:.1e}") == pytest.approx(sigma, rel=1e-12)
     assert (found.scale == found.scale[0]).all()
     assert oracle.of(x, found).min() >= 8.0
-    digit = 10.0 ** (np.floor(np.log10(sigma)) - 2)
+    digit = 10.0 ** (np.floor(np.log10(sigma)) - 1)
     less = np.full_like(found.scale, 1.0) * (sigma - digit) * found.unit
     assert oracle.anonymity(x[found.rows], less, model, None, found.unit).min() < 8.0 * 1.001
 
@@ -77,7 +77,8 @@ def test_the_rare_records_are_dismissed() -> None:
     own = calibrate(x, Request(k=8.0, scales="per_record")).scale[:, 0]
     gone = np.delete(np.arange(len(x)), found.rows)
     assert own[gone].min() >= own[found.rows].max() * (1.0 - 1e-3)
-    assert found.scale[0, 0] < 0.7 * calibrate(x, Request(k=8.0, dismiss=0.0)).scale[0, 0]
+    everybody = calibrate(x, Request(k=8.0, dismiss=0.0)).scale[0, 0]
+    assert found.scale[0, 0] < 0.7 * 1.1 * everybody  # two digits upward add a tenth at most
 
 
 def test_order_plays_no_part_in_who_is_dismissed() -> None:

@@ -122,7 +122,7 @@ def calibrate(x: FloatArray, request: Request) -> Calibrated:
 
 
 def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Calibrated]:
-    unit = units(x)
+    unit = units(x, request.k)
     y = scaled(x, unit)
     k = np.ascontiguousarray(np.broadcast_to(np.asarray(request.k, dtype=np.float64), len(x)))
     scheme = yield from _scheme(x, y, k, request)

@@ -6,10 +6,12 @@ x : (N, n), records in the columns' units.  U : (n,), units.  y = (x - origin) /
 gamma : standard deviations among neighbours in scaled units (divisor their number), at least FLOOR.
 T : (n, n), metric: v = T (y' - y) has unit spread. local: diag(1 / gamma); rotated: rows axis_a / gamma_a.
 
-AG section II.C, eq. 16; science.md section 3. Departures: units are rounded to two significant digits, because they are
-published and must not be a function of one value to full precision; gamma has a floor of 0.05 of the global unit,
+AG section II.C, eq. 16; science.md section 3. Departures: units are winsorized and rounded to two significant digits,
+because they are published and must not be a function of one value; gamma has a floor of 0.05 of the global unit,
 without which a tied axis would be published exactly (with k <= n the covariance of neighbours is singular).
 """
+
+import math
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from workers.algorithms.core.moments import moments
 from workers.algorithms.core.types import FloatArray
 
 FLOOR = 0.05
+_TAIL = 0.005  # share of the records at either end whose distance does not count
 
 
 def rounded(value: FloatArray, digits: int) -> FloatArray:
@@ -33,21 +36,39 @@ def rounded_up(value: float, digits: int) -> float:
     return float(f"{int(mantissa.replace('.', '')) + 1}e{int(exponent) - digits + 1}")
 
 
-def units(x: FloatArray) -> FloatArray:
-    """Standard deviations of the columns, rounded to two significant digits; 1 for a constant column.
+def units(x: FloatArray, k: float | FloatArray) -> FloatArray:
+    """Winsorized standard deviations of the columns, to two significant digits; 1 for a constant column.
 
     Parameters
     ----------
     x : (N, n) records, finite.
+    k : wanted anonymity, one for all or (N,).
 
     Returns
     -------
     (n,) float64, positive.
+
+    Notes
+    -----
+    Units are published, and a plain standard deviation can be one person's doing: of 1,000 records with one far off it
+    is his distance over sqrt(1000). So values beyond the m-th smallest and the m-th largest count as these, with m at
+    least k and 0.5 % of the records. A column that this leaves constant gets the power of ten nearest its deviation:
+    a magnitude, and nothing more.
     """
+    size = len(x)
+    tail = min(max(math.ceil(np.max(k)), math.ceil(_TAIL * size)), size)
+    ordered = np.partition(x, (tail - 1, size - tail), axis=0)
+    clipped = _deviation(np.clip(x, ordered[tail - 1], ordered[size - tail]))  # constant where the ends overlap
+    plain = _deviation(x)
+    magnitude = 10.0 ** np.round(np.log10(np.where(plain > 0.0, plain, 1.0)))
+    return np.where(clipped > 0.0, rounded(np.maximum(clipped, 1e-300), 2), magnitude)
+
+
+def _deviation(x: FloatArray) -> FloatArray:
+    """Standard deviations; 0 for a constant column. By width first: squares neither over- nor underflow."""
     low, high = x.min(axis=0), x.max(axis=0)
     width = np.where(high > low, 0.5 * high - 0.5 * low, 1.0)
-    deviation = moments((x - low) / width).deviation * width  # by width first: squares neither over- nor underflow
-    return np.where((high > low) & (deviation > 0.0), rounded(np.maximum(deviation, 1e-300), 2), 1.0)
+    return np.asarray(np.where(high > low, moments((x - low) / width).deviation * width, 0.0))
 
 
 def scaled(x: FloatArray, unit: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from workers.algorithms.uncertain.scaling import rounded_up
 
 _SAMPLE = 2000
 _FIRST = 256
-DIGITS = 3  # of a published scale
+DIGITS = 2  # of a published scale: the equation it is for the record that decides it has as few
 
 
 def identity(columns: int) -> FloatArray:
@@ -169,7 +169,7 @@ class Shared:
 def smallest_common(
     tree: Tree, need: FloatArray, hint: FloatArray, request: Request, share: float
 ) -> Generator[float, None, Shared]:
-    """Smallest scale, to three digits, with which every record of a tree reaches k.
+    """Smallest scale, to two digits upward, with which every record of a tree reaches k.
 
     Parameters
     ----------
