@@ -44,9 +44,9 @@ class Claim:
     labels: dict[str, str]
     requested_by: str | None
     draw: int
-    whole_id: str | None
-    part: int | None
-    parts: int | None
+    whole_id: str | None = None
+    part: int | None = None
+    parts: int | None = None
     attempt: int
     created_at: datetime
     inputs: Inputs

@@ -70,6 +70,23 @@ class PartitionState:
     rules: Rules
 
 
+def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, method: Method, demands: Demands) -> None:
+    """Refuse what `init` says it refuses."""
+    check_records(x)
+    if k < 1:
+        msg = f"k must be at least 1, got {k}"
+        raise ValueError(msg)
+    if not demands.none and method != "optimal":
+        msg = f"what boxes must hold beside k records is minded by the partition `optimal`, not by `{method}`"
+        raise ValueError(msg)
+    check_demands(demands, k)
+    if k > len(x):
+        raise InfeasibleKError(k, len(x))
+    if worth.shape not in (x.shape[1:], x.shape) or not worth.min() >= 0.0:
+        msg = f"worth must be nonnegative, of shape ({x.shape[1]},) or {x.shape}, got {worth.shape}"
+        raise ValueError(msg)
+
+
 def init(
     x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method, demands: Demands | None = None
 ) -> PartitionState:
@@ -94,21 +111,9 @@ def init(
     ValueError
         k below 1, demands with another method, worth of another shape or negative.
     """
-    check_records(x)
-    size, columns = x.shape
-    if k < 1:
-        msg = f"k must be at least 1, got {k}"
-        raise ValueError(msg)
     demands = demands or Demands()
-    if not demands.none and method != "optimal":
-        msg = f"what boxes must hold beside k records is minded by the partition `optimal`, not by `{method}`"
-        raise ValueError(msg)
-    check_demands(demands, k)
-    if k > size:
-        raise InfeasibleKError(k, size)
-    if worth.shape not in ((columns,), x.shape) or not worth.min() >= 0.0:
-        msg = f"worth must be nonnegative, of shape ({columns},) or {x.shape}, got {worth.shape}"
-        raise ValueError(msg)
+    _check(x, k, worth, method, demands)
+    size, columns = x.shape
     if method == "mondrian":
         worth = np.ones(columns)
     same = worth.ndim == 1
