@@ -5,13 +5,14 @@ whose result is the body that would have been sent.
 """
 
 import json
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.deps import Resources
-from app.api.job_requests import RETRY_SECONDS
+from app.api.deps import Resources, ResourcesDep, require
+from app.api.job_requests import RETRY_SECONDS, Prefer
 from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
 from app.api.problems import MEDIA_TYPE
 from app.api.stored_results import stored_response
@@ -38,8 +39,31 @@ PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-async def answer_question(request: Request, *, resources: Resources, principal: Principal, spec: JobSpec) -> Response:
+@dataclass(frozen=True, slots=True)
+class Questioner:
+    """Who asks, and by which request."""
+
+    request: Request
+    resources: Resources
+    principal: Principal
+
+
+async def _questioner(
+    request: Request,
+    resources: ResourcesDep,
+    principal: Annotated[Principal, Depends(require("releases:read"))],
+    prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
+) -> Questioner:
+    return Questioner(request, resources, principal)
+
+
+#: All that a route which answers a question declares beside its body.
+QuestionerDep = Annotated[Questioner, Depends(_questioner)]
+
+
+async def answer_question(questioner: Questioner, spec: JobSpec) -> Response:
     """Ask, wait, and answer what the job computed, or the problem it met."""
+    request, resources, principal = questioner.request, questioner.resources, questioner.principal
     record = await run_in_threadpool(_ask, resources, principal, spec)
     seconds = _patience(request.headers.getlist("prefer"))
     found = None
