@@ -127,10 +127,11 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
     """Send all supply, one shortest path at a time; price's last entry is the sink's."""
     lefts, rights, targets, groups = len(left_group), len(right_group), len(capacities), len(supply)
     first_t, first_g, nodes = lefts + rights, lefts + rights + targets, lefts + rights + targets + groups
-    owner = np.full(rights, -1, dtype=np.int64)
-    inflow = np.zeros(targets, dtype=np.int64)
+    owner, inflow = np.empty(rights, dtype=np.int64), np.empty(targets, dtype=np.int64)
     distance = np.empty(nodes)
     parent = np.empty(nodes, dtype=np.int64)
+    owner[:] = -1
+    inflow[:] = 0
     room = len(right) + 3 * rights + (targets + 2) * lefts + nodes + 1
     keys, heap = np.empty(room), np.empty(room, dtype=np.int64)
     fan_node, fan_cost = np.empty(room, dtype=np.int64), np.empty(room)

@@ -150,8 +150,9 @@ def fill(
     head, tail, at, rest = 0, 0, 0, 0
     for c in range(population, len(rows)):
         stamps.now[0] += 1
+        mine, theirs = s[c], p[c]
         if population == 0:
-            count = _founded(parts, board.goal.needed, stream, s[c], p[c], stamps)
+            count = _founded(parts, board.goal.needed, stream, mine, theirs, stamps)
         else:
             if (c - population) % 2 == 0:
                 head = _tournament(stream, scaled, odds.tournament)
@@ -162,10 +163,10 @@ def fill(
             count = min(at + rows[tail] - rest, most)
             for row in range(count):
                 parent, place = (head, row) if row < at else (tail, rest + row - at)
-                s[c, row], p[c, row] = s[parent, place], p[parent, place]
-            count = _repaired(parts, stream, s[c], p[c], count, stamps)
-            _mutate(parts, stream, odds.mutation, s[c, :count], p[c, :count], stamps)
-        mine, theirs, far = s[c, :count], p[c, :count], d[c, :count]
+                mine[row], theirs[row] = s[parent, place], p[parent, place]
+            count = _repaired(parts, stream, mine, theirs, count, stamps)
+            _mutate(parts, stream, odds.mutation, mine[:count], theirs[:count], stamps)
+        mine, theirs, far = mine[:count], theirs[:count], d[c][:count]
         local_search(parts, board.nearby, stream, odds.local_search, odds.roaming, mine, theirs, far, stamps)
         rows[c] = count
         places.fitness[c] = product_fitness(parts, board.goal, mine, theirs, far)
