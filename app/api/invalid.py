@@ -41,7 +41,10 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
         The parsed body as it was sent, to tell fields from union tags.
     """
     found: dict[FieldError, None] = {}
-    for error in errors:
+    given = list(errors)
+    for error in given:
+        if _is_echo(error, given):
+            continue
         where, *location = error["loc"]
         if where in _PARAMETERS:
             pointer = _PARAMETERS[where] + ".".join(str(part) for part in location[:1])
@@ -49,6 +52,13 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
             pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _discriminator(error)
         found[FieldError(pointer=pointer, detail=_detail(error))] = None
     return list(found)
+
+
+def _is_echo(error: Mapping[str, Any], errors: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a list is called too short only because pydantic counts none of its wrong elements."""
+    place = tuple(error["loc"])
+    inside = any(len(other["loc"]) > len(place) and tuple(other["loc"])[: len(place)] == place for other in errors)
+    return bool(error["type"] == "too_short" and inside)
 
 
 def pointer_of(location: Sequence[str | int], *, body: object, missing: bool = False) -> str:

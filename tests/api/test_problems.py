@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import httpx
 import pytest
 from fastapi import APIRouter, Body, FastAPI, Query
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from app.api.invalid import field_errors, pointer_of
 from app.contracts.base import Contract
@@ -180,3 +180,26 @@ def test_messages_of_our_validators_are_shown_and_others_quote_nothing() -> None
     theirs = {"type": "uuid_parsing", "loc": ("query", "id"), "msg": f"found `{PLANTED}`", "ctx": {"error": PLANTED}}
     found = field_errors([ours, ours, theirs], body={"k": 3})
     assert [(error.pointer, error.detail) for error in found] == [("/k", "k is odd"), ("?id", "not a UUID")]
+
+
+class Item(Contract):
+    size: int
+
+
+class Items(Contract):
+    items: tuple[Item, ...] = Field(min_length=1)
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({"items": [{"size": "x"}]}, ["/items/0/size"]),
+        ({"items": []}, ["/items"]),
+        ({"items": [{}]}, ["/items/0/size"]),
+    ],
+)
+def test_a_list_of_wrong_elements_is_not_called_too_short_as_well(body: dict[str, Any], pointers: list[str]) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Items.model_validate(body)
+    errors = [{**error, "loc": ("body", *error["loc"])} for error in raised.value.errors()]
+    assert [error.pointer for error in field_errors(errors, body=body)] == pointers
