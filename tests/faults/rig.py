@@ -172,7 +172,7 @@ class Rig:
             now=datetime.now(UTC),
         )
         headers = {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=address, headers=headers, timeout=20, trust_env=False)
+        return httpx.Client(base_url=address, headers=headers, timeout=120, trust_env=False)
 
     def housekeeping(self) -> Process:
         return self.start("-c", HOUSEKEEPING, name="housekeeping")

@@ -91,6 +91,7 @@ def test_runs_that_are_shared_among_workers_find_what_they_find_together(
     rig_on: Any, database_url: str, redis_url: str
 ) -> None:
     rig = rig_on(database_url, redis_url, split_seconds=0)
+    rig.housekeeping()
     worker = real_worker(rig)
     real_worker(rig, queue="interactive")
     _, address = rig.api()
