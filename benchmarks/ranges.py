@@ -35,7 +35,7 @@ def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind) -> Found:
     found: Found = []
     for statistic in asked:
         start = time.process_time()
-        last = ranges(statistic, boxes, columns, effort)[-1]
+        last = ranges(statistic, columns, effort)[-1]
         spent = time.process_time() - start
         found.append((last.outer.width if last.outer else np.inf, last.gap, spent))
     return found

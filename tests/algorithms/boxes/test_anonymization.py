@@ -132,7 +132,7 @@ def test_published_numbers_come_from_boxes_and_counts_alone(records: np.ndarray)
     counts = unlinked.counts.astype(float)
     columns = [box_column(unlinked.lower[:, i], unlinked.upper[:, i], counts) for i in range(3)]
     for certificate in first.certificates:
-        again = estimates(certificate.statistic, unlinked, ranges(certificate.statistic, unlinked, columns))
+        again = estimates(certificate.statistic, unlinked, ranges(certificate.statistic, columns))
         assert again == certificate.published
 
 

@@ -13,11 +13,12 @@ from workers.algorithms.boxes.bounds import Boxes, cells
 from workers.algorithms.boxes.certificate import affordable
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range, slope_range
+from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range
+from workers.algorithms.boxes.ranges.regression import regression_ranges
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic, all_moments
 
-KINDS = {"covariance": covariance_range, "correlation": correlation_range, "slope": slope_range}
+KINDS = {"covariance": covariance_range, "correlation": correlation_range}
 
 
 def mixture_boxes(rows: int, k: int) -> Boxes:
@@ -77,7 +78,7 @@ def test_a_dozen_records_in_every_way_at_the_corners_stay_inside(seed: int) -> N
     c, v, u = moments_at_corners(lower, upper, corner_splits(counts))
     x, y = (box_column(lower[:, i], upper[:, i], counts.astype(float)) for i in (0, 1))
     values = {"covariance": (covariance_range(x, y), c), "correlation": (correlation_range(x, y), c / np.sqrt(v * u))}
-    values["slope"] = (slope_range(y, x), c / v)
+    values["slope"] = (regression_ranges((y, x))[1], c / v)
     for kind, (found, reached) in values.items():
         if found.outer is None:
             continue
@@ -145,7 +146,7 @@ def test_all_data_in_the_boxes_stay_inside_exactly(
     counts = rng.integers(1, 4, 6)
     weights = rng.uniform(0.1, 1.0, 6) if weighted else None
     x, y = (box_column(lower[:, i], upper[:, i], counts.astype(float), weights) for i in (0, 1))
-    covariance, correlation, slope = covariance_range(x, y), correlation_range(x, y), slope_range(y, x)
+    covariance, correlation, slope = covariance_range(x, y), correlation_range(x, y), regression_ranges((y, x))[1]
     assert covariance.outer is not None
     assert correlation.outer is not None
     each = np.repeat(np.ones(6) if weights is None else weights, counts)
@@ -222,7 +223,7 @@ def test_one_box_says_nothing_of_a_correlation_and_all_of_a_covariance() -> None
     assert covariance.outer is not None
     assert covariance.outer.lower == pytest.approx(-0.75, rel=0.01)  # half of the records in either corner
     assert covariance.outer.upper == pytest.approx(0.75, rel=0.01)
-    assert slope_range(y, x).outer is None
+    assert [r.outer for r in regression_ranges((y, x))] == [None, None]
 
 
 def test_many_statistics_share_the_effort() -> None:

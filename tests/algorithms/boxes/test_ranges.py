@@ -23,7 +23,7 @@ def boxes_of(lower: np.ndarray, upper: np.ndarray, counts: np.ndarray) -> Boxes:
 def found(kind: Kind, of: tuple[int, ...], boxes: Boxes) -> tuple[Range, ...]:
     counts = boxes.counts.astype(float)
     columns = [box_column(boxes.lower[:, i], boxes.upper[:, i], counts) for i in range(boxes.lower.shape[1])]
-    return ranges(Statistic(kind, of, 1.0), boxes, columns)
+    return ranges(Statistic(kind, of, 1.0), columns)
 
 
 def random_boxes(seed: int, groups: int, columns: int, largest: int = 3, spread: float = 1.0) -> Boxes:

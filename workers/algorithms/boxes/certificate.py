@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.algorithms.boxes.bounds import Boxes
-from workers.algorithms.boxes.ranges.ascent import reached
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
 from workers.algorithms.boxes.ranges.pairs import EFFORT, correlation_range, covariance_range
@@ -73,24 +72,21 @@ class Certificate:
     delta: tuple[float | None, ...]
 
 
-def ranges(
-    statistic: Statistic, boxes: Boxes, columns: Sequence[BoxColumn | None], effort: int = EFFORT
-) -> tuple[Range, ...]:
+def ranges(statistic: Statistic, columns: Sequence[BoxColumn | None], effort: int = EFFORT) -> tuple[Range, ...]:
     """Guaranteed ranges of a statistic's components.
 
     Parameters
     ----------
     statistic : what is asked.
-    boxes : bounds and counts.
     columns : (n,), prepared columns with their weights; at least those of the statistic are not None.
     effort : passes over the boxes that a range of two or more columns may cost, about (see `affordable`).
 
     Notes
     -----
     science.md section 1, "Guaranteed ranges". Means in closed form; variances in one sort; the rest by branch and bound
-    outside and vertex ascent inside.
+    outside and ascent inside. A regression may take seconds: RegressionRanges does it in steps.
     """
-    used = [column for i in statistic.of if (column := columns[i]) is not None]
+    used = columns_of(statistic, columns)
     first = used[0]
     if statistic.kind == "mean":
         return (first.mean,)
@@ -103,7 +99,12 @@ def ranges(
         return (covariance_range(first, used[1], effort),)
     if statistic.kind == "correlation":
         return (correlation_range(first, used[1], effort),)
-    return regression_ranges(tuple(used), reached(statistic, boxes.lower, boxes.upper, first.mass.of_box), effort)
+    return regression_ranges(used, effort)
+
+
+def columns_of(statistic: Statistic, columns: Sequence[BoxColumn | None]) -> tuple[BoxColumn, ...]:
+    """A statistic's columns, which are all prepared."""
+    return tuple(column for i in statistic.of if (column := columns[i]) is not None)
 
 
 def affordable(statistics: Sequence[Statistic], boxes: int) -> int:

@@ -34,6 +34,7 @@ class BoxColumn:
     lower: FloatArray
     upper: FloatArray
     mass: Mass
+    reference: float
     exponent: int
     scaled_mean: Interval
     mean: Range
@@ -75,6 +76,7 @@ def box_column(
         lower=low,
         upper=high,
         mass=mass,
+        reference=reference,
         exponent=exponent,
         scaled_mean=_mean(low, high, mass),
         mean=combine(mean, mean),

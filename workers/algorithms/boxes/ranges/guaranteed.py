@@ -30,10 +30,16 @@ class Range:
         return self.gap is not None and self.gap < _EXACT
 
 
-def combine(outer: Interval | None, inner: Interval | None) -> Range:
-    """Return a range from its two parts; what is reached lies in what is certain, whatever its own rounding."""
+def combine(outer: Interval | None, inner: Interval | None, noise: float = 0.0) -> Range:
+    """Return a range from its two parts; what is reached lies in what is certain, whatever its own rounding.
+
+    Parameters
+    ----------
+    outer, inner : certain, and reached.
+    noise : how much of the outer width is the rounding of a longer computation.
+    """
     if outer is None or inner is None:
         return Range(outer, inner, None)
     inside = Interval(outer.clip(inner.lower), outer.clip(inner.upper))
-    excess = outer.width - inside.width - _NOISE * max(abs(outer.lower), abs(outer.upper))
+    excess = outer.width - inside.width - _NOISE * max(abs(outer.lower), abs(outer.upper)) - noise
     return Range(outer, inside, max(excess, 0.0) / outer.width if outer.width > 0.0 else 0.0)

@@ -1,13 +1,13 @@
-"""What is to be bounded: covariance, slope and correlation as questions about the mean of a quadratic form.
+"""What is to be bounded: covariance and correlation as questions about the mean of a quadratic form.
 
 Notation
 --------
 C, V, U : covariance, variance of x, variance of y.  tau = sqrt(U / V).
-f = s C | s C / V | s C / sqrt(V U) : the value to be bounded from above, s = 1 or -1.
+f = s C | s C / sqrt(V U) : the value to be bounded from above, s = 1 or -1.
 r : a number a little above what f is known to reach.
-excess = s C - r | s C - r V | s C - r sqrt(V U): where it is at most e >= 0, f is at most r + e | r + e / V |
-    r + e / sqrt(V U), the divisor at its least.
-g : a form (ranges.forms) with central mean M: s C | s C - r V | s C - r (tau_j V + U / tau_j) / 2, where
+excess = s C - r | s C - r sqrt(V U): where it is at most e >= 0, f is at most r + e | r + e / sqrt(V U), the divisor
+    at its least.
+g : a form (ranges.forms) with central mean M: s C | s C - r (tau_j V + U / tau_j) / 2, where
     (tau_j V + U / tau_j) / 2 = sqrt(V U) cosh(log tau - log tau_j) >= sqrt(V U).
 So excess <= M + bend (cosh(log tau - log tau_j) - 1) - offset with offset = r of a covariance, and bend = r times the
     largest sqrt(V U) of a correlation with r > 0; both are 0 otherwise.
@@ -20,7 +20,7 @@ from typing import Literal
 from workers.algorithms.boxes.ranges.forms import Form, Moments
 from workers.algorithms.core.rounding import Interval, up
 
-Kind = Literal["covariance", "slope", "correlation"]
+Kind = Literal["covariance", "correlation"]
 
 _LEAST = 1e-290
 _LARGEST = 1.0 - 2.0**-40  # |r| of a correlation: keeps 4 a b of its form below 1
@@ -32,7 +32,7 @@ class Objective:
 
     Attributes
     ----------
-    divisor : range of 1, V or sqrt(V U) over all data; its lower end is above 0.
+    divisor : range of 1 or sqrt(V U) over all data; its lower end is above 0.
     tau : range of sqrt(U / V) for correlations; one point for others.
     """
 
@@ -43,9 +43,7 @@ class Objective:
 
     def value(self, at: Moments) -> float:
         """Value at some data; minus infinity where it is undefined."""
-        divisor = 1.0
-        if self.kind != "covariance":
-            divisor = at.xx if self.kind == "slope" else math.sqrt(at.xx) * math.sqrt(at.yy)
+        divisor = 1.0 if self.kind == "covariance" else math.sqrt(at.xx) * math.sqrt(at.yy)
         return self.s * at.xy / divisor if divisor > _LEAST else -math.inf
 
     def reference(self, value: float) -> float:
@@ -74,6 +72,4 @@ class Objective:
         """g, with the tangent at tau."""
         if self.kind == "covariance":
             return Form(self.s, 0.0, 0.0)
-        if self.kind == "slope":
-            return Form(self.s, -r, 0.0)
         return Form(self.s, -0.5 * r * tau, -0.5 * r / tau)

@@ -1,4 +1,4 @@
-"""Guaranteed ranges of covariance, correlation, and of the slope on one predictor.
+"""Guaranteed ranges of covariance and correlation.
 
 Notation
 --------
@@ -73,28 +73,6 @@ def correlation_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range
         return combine(whole, _reached(pair, "correlation", (_ANY, _ANY)))
     outer, inner = _ends(pair, "correlation", (divisor, deviations[1] / deviations[0]), effort)
     return combine(outer.intersect(whole), inner)
-
-
-def slope_range(target: BoxColumn, predictor: BoxColumn, effort: int = EFFORT) -> Range:
-    """Certain and reached range of the slope of a regression on one predictor, covariance over its variance.
-
-    Parameters
-    ----------
-    target, predictor : two columns of the same boxes.
-    effort : planes to spend at most, about.
-
-    Notes
-    -----
-    XK slide 3; science.md section 1, guaranteed ranges. No outer range where the predictor's variance may be 0.
-    O(B effort).
-    """
-    pair, exponent = pair_of(predictor, target), target.exponent - predictor.exponent
-    variance = certain(predictor.variance.outer).scaled(-2 * predictor.exponent)
-    if not variance.lower > 0.0:
-        inner = _reached(pair, "slope", (_ANY, _ONE))
-        return combine(None, inner and inner.scaled(exponent))
-    outer, inner = _ends(pair, "slope", (variance, _ONE), effort)
-    return combine(outer.scaled(exponent), inner and inner.scaled(exponent))
 
 
 def certain(interval: Interval | None) -> Interval:

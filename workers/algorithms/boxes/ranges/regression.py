@@ -1,161 +1,149 @@
-"""Certain bounds of regression coefficients and intercept.
+"""Guaranteed ranges of regression coefficients and intercept.
 
 Notation
 --------
-x_k : (q) predictors, y : target.  V, rho : variances and correlations of predictors.
-s_ki : slope of x_k on x_i alone, Cov(x_i, x_k) / V_i; s_yi that of the target. Each has a narrow certain range of its
-    own (ranges.pairs).
-beta : the coefficients.  beta_0 = E_y - sum beta_k E_k.
-
-The normal equations (XK slide 3), each divided by the variance of its predictor, are
-    beta_i + sum_{k != i} s_ki beta_k = s_yi,                                                                  (1)
-and hold for all data consistent with the boxes when every slope runs through its range. Of two predictors
-    beta_1 = (s_y1 - s_21 s_y2) / (1 - rho^2),  |beta_1| <= sqrt(V_y / (V_1 (1 - rho^2)))                       (2)
-and the other way round. Of more, with R about the inverse of (1)'s middle and beta~ about the solution there,
-|beta - beta~| <= M |beta - beta~| + d for M = |I - R S| and d = |R (s - S beta~)|, both taken at their largest. A
-positive v with M v + d <= v, checked with all roundings, proves |beta - beta~| <= v (M is then a contraction); (1)
-itself narrows that. Where none is found there is no certain range.
+x_k : q predictors, y : target, shifted by r_k, r_y and scaled by 2^-e_k, 2^-e_y (ranges.column).
+b, b_0 : coefficients and intercept of the scaled columns; beta, beta_0 in the columns' own units:
+    beta_k = 2^(e_y - e_k) b_k,   beta_0 = r_y + 2^e_y t,   t = b_0 - sum_k b_k r_k 2^-e_k : the scaled intercept where
+    all x are 0.
 """
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
+from workers.algorithms.boxes.ranges.cones import half_space
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
-from workers.algorithms.boxes.ranges.pairs import EFFORT, certain, correlation_range, slope_range
-from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval
+from workers.algorithms.boxes.ranges.pairs import EFFORT, certain
+from workers.algorithms.boxes.ranges.products import Products, products
+from workers.algorithms.boxes.ranges.regression_ascent import Asked, Seen, climb
+from workers.algorithms.boxes.ranges.regression_search import certain_end
+from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.types import FloatArray
 
-_INFLATION = 1e-8
-_NARROWING = 20
-_ONE = Interval(1.0, 1.0)
+_PASSES = 24  # of each kind of effort: a regression has many ends, and is asked for seldom
+_NEAR = 4e-3  # of the reached range: what each end may stay outside it, with one predictor or two
+_FARTHER = 3.0  # times so much with each further one
+_VISITED = 20_000_000  # values of boxes per step; a pass costs _FIXED besides
+_FIXED = 20_000
 
 
-def regression_ranges(
-    columns: tuple[BoxColumn, ...], inner: tuple[Interval | None, ...], effort: int = EFFORT
-) -> tuple[Range, ...]:
-    """Certain and reached ranges of the intercept and each coefficient, target's column first.
+class RegressionRanges:
+    """Certain and reached ranges of the intercept and each coefficient, in steps.
 
     Parameters
     ----------
-    columns : q + 1 columns of the same boxes.
-    inner : q + 1 ranges known to be reached, intercept first (ranges.ascent).
-    effort : planes to spend at most, about.
+    columns : q + 1 columns of the same boxes, the target's first.
+    effort : planes (ranges.forms) that a range of two columns may cost; these take about _PASSES times as many passes.
 
-    Returns
-    -------
-    tuple of Range
-        Intercept first; without certain bounds where the boxes prove nothing (they allow collinear predictors, or
-        nearly).
+    Attributes
+    ----------
+    found : the ranges, intercept first, once it is done; None before. Without certain bounds where nothing was proven
+        (the boxes allow collinear predictors, or nearly), without anything where the boxes' centres are collinear.
 
     Notes
     -----
-    XK slide 3; science.md section 1, "from certain parts". O(B effort + q^3).
+    XK slide 3; science.md section 1, guaranteed ranges. O(B q^2 effort).
     """
+
+    def __init__(self, columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> None:
+        self.found: tuple[Range, ...] | None = None
+        self._work = _found(columns, effort)
+        self._each = len(columns[0].lower) * len(columns)
+
+    def step(self) -> None:
+        """Work on for about 0.2 s."""
+        visited = 0
+        try:
+            while visited < _VISITED:
+                visited += next(self._work) * (self._each + _FIXED)
+        except StopIteration as finished:
+            self.found = finished.value
+
+
+def regression_ranges(columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> tuple[Range, ...]:
+    """The ranges of RegressionRanges, all at once."""
+    ranges = RegressionRanges(columns, effort)
+    while ranges.found is None:
+        ranges.step()
+    return ranges.found
+
+
+def _found(columns: tuple[BoxColumn, ...], effort: int) -> Generator[int, None, tuple[Range, ...]]:
+    """The ranges; yields passes over the boxes as they are made."""
     target, *predictors = columns
-    slopes: list[Interval] | None
-    if len(predictors) == 1:
-        slope = slope_range(target, predictors[0], effort)
-        slopes = [slope.outer] if slope.outer else None
-        inner = (inner[0], _hull(inner[1], slope.inner))
-    else:
-        slopes = _several(target, predictors, effort)
-    if slopes is None:
-        return tuple(combine(None, reached) for reached in inner)
-    intercept = certain(target.mean.outer)
-    for each, predictor in zip(slopes, predictors, strict=True):
-        intercept = intercept - each * certain(predictor.mean.outer)
-    return tuple(combine(outer, reached) for outer, reached in zip((intercept, *slopes), inner, strict=True))
+    boxes = products(columns)
+    if half_space(boxes.centres, 1, 1.0, np.zeros(len(predictors)), 0.0) is None:
+        return (combine(None, None),) * len(columns)
+    seen = Seen(boxes.centres)
+    references = np.array([math.ldexp(x.reference, -x.exponent) for x in predictors])
+    left, found = _PASSES * effort, []
+    for done in range(len(columns)):
+        index = (done + 1) % len(columns)  # the intercept last
+        coefficient, spent = yield from _range(boxes, seen, index, references, left // (len(columns) - done))
+        found.append(coefficient)
+        # what proves nothing for one coefficient, far ones being open, proves nothing for the others
+        left = max(left - spent, 1) if coefficient.outer else 0
+    slopes = [each.scaled(target.exponent - x.exponent) for each, x in zip(found, predictors, strict=False)]
+    intercept = found[-1].scaled(target.exponent).plus(target.reference)
+    return tuple(each.range for each in (intercept.within(_through_means(columns, slopes)), *slopes))
 
 
-def _hull(first: Interval | None, second: Interval | None) -> Interval | None:
-    if first is None or second is None:
-        return first or second
-    return Interval(min(first.lower, second.lower), max(first.upper, second.upper))
-
-
-def _several(target: BoxColumn, predictors: list[BoxColumn], effort: int) -> list[Interval] | None:
-    """Ranges of the coefficients, or None."""
-    q = len(predictors)
-    share = max(effort // (q * q + 1), 2)
-    equations = []
-    for x in predictors:
-        row = [_ONE if z is x else slope_range(z, x, share).outer for z in (*predictors, target)]
-        if any(each is None for each in row):
+def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Found"]) -> Interval | None:
+    """The intercept from the means and what is certain of the coefficients."""
+    intercept = certain(columns[0].mean.outer)
+    for slope, x in zip(slopes, columns[1:], strict=True):
+        if slope.outer is None:
             return None
-        units = [x.exponent - z.exponent for z in (*predictors, target)]  # of scaled columns: of one size
-        equations.append([each.scaled(unit) for each, unit in zip(row, units, strict=True) if each])
-    start = _two(equations, target, predictors, share) if q == 2 else _enclosed(equations)
-    if start is None:
-        return None
-    found = _narrowed(equations, start)
-    return [b.scaled(target.exponent - p.exponent) for b, p in zip(found, predictors, strict=True)]
+        intercept = intercept - slope.outer * certain(x.mean.outer)
+    return intercept
 
 
-def _two(
-    equations: list[list[Interval]], target: BoxColumn, predictors: list[BoxColumn], effort: int
-) -> list[Interval] | None:
-    """Coefficients on two predictors; None where these may be collinear."""
-    rho = certain(correlation_range(predictors[0], predictors[1], effort).outer)
-    largest = rho.magnitude
-    least = max(rho.lower, -rho.upper, 0.0)
-    rest = _ONE - Interval(least, least) * Interval(least, least)
-    rest = Interval((_ONE - Interval(largest, largest) * Interval(largest, largest)).lower, rest.upper)
-    if not rest.lower > 0.0:
-        return None
-    variance = certain(target.variance.outer).scaled(-2 * target.exponent)
-    found = []
-    for i, x in enumerate(predictors):
-        own, cross, other = equations[i][2], equations[i][1 - i], equations[1 - i][2]
-        slope = (own - cross * other) / rest  # (2)
-        size = (variance / (certain(x.variance.outer).scaled(-2 * x.exponent) * rest)).square_root().upper
-        found.append(slope.intersect(Interval(-size, size)))
-    return found
+@dataclass(frozen=True)
+class _Found:
+    """A range being made: certain, reached, and how much of the first's width is rounding."""
+
+    outer: Interval | None
+    inner: Interval | None
+    noise: float
+
+    def scaled(self, exponent: int) -> "_Found":
+        """In units of a power of two."""
+        outer, inner = (each and each.scaled(exponent) for each in (self.outer, self.inner))
+        return _Found(outer, inner, math.ldexp(self.noise, exponent))
+
+    def plus(self, shift: float) -> "_Found":
+        """With a number added."""
+        by = Interval(shift, shift)
+        return _Found(self.outer and self.outer + by, self.inner and self.inner + by, self.noise)
+
+    def within(self, other: Interval | None) -> "_Found":
+        """With another certain range."""
+        outer = self.outer.intersect(other) if self.outer and other else self.outer or other
+        return _Found(outer, self.inner, self.noise)
+
+    @property
+    def range(self) -> Range:
+        """The range itself."""
+        return combine(self.outer, self.inner, self.noise)
 
 
-def _narrowed(equations: list[list[Interval]], found: list[Interval]) -> list[Interval]:
-    """What (1), solved for one coefficient after the other, leaves of certain ranges."""
-    found = list(found)
-    for _ in range(_NARROWING):
-        for i, row in enumerate(equations):
-            rest = row[-1]
-            for k, each in enumerate(found):
-                if k != i:
-                    rest = rest - row[k] * each
-            found[i] = found[i].intersect(rest)
-    return found
-
-
-def _enclosed(equations: list[list[Interval]]) -> list[Interval] | None:
-    """Certain ranges of all solutions, or None."""
-    low = np.array([[each.lower for each in row] for row in equations])
-    high = np.array([[each.upper for each in row] for row in equations])
-    found = _enclose(0.5 * (low + high), np.nextafter(np.nextafter(0.5 * (high - low), np.inf), np.inf))
-    if found is None:
-        return None
-    return [Interval(float(low), float(high)) for low, high in zip(*found, strict=True)]
-
-
-def _enclose(middle: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Bounds of the solutions of all systems (A | r) within `radius` (rounded up) of `middle`."""
-    a, r = middle[:, :-1], middle[:, -1]
-    try:
-        inverse = np.linalg.inv(a)
-    except np.linalg.LinAlgError:
-        return None
-    start = inverse @ r
-    q = len(r)
-    rounding = 8.0 * (q + 4) * UNIT_ROUNDOFF
-    size = np.abs(inverse)
-    radius = radius * (1.0 + rounding) + rounding * np.abs(middle)  # also the rounding of `middle` itself
-    residual = np.abs(r - a @ start) + radius[:, -1] + radius[:, :-1] @ np.abs(start)
-    residual = residual + rounding * (np.abs(r) + np.abs(a) @ np.abs(start))
-    d = (size @ residual) * (1.0 + rounding)
-    m = np.abs(np.eye(q) - inverse @ a) + size @ radius[:, :-1] + rounding * (np.eye(q) + size @ np.abs(a))
-    m = m * (1.0 + rounding)
-    try:
-        v = np.linalg.solve(np.eye(q) - m, d)
-    except np.linalg.LinAlgError:
-        return None
-    v = v * (1.0 + _INFLATION) + _INFLATION * float(np.abs(v).max()) + np.finfo(float).tiny
-    proven = bool(np.all(v > 0.0)) and bool(np.all((m @ v + d) * (1.0 + rounding) < v))
-    return (np.nextafter(start - v, -np.inf), np.nextafter(start + v, np.inf)) if proven else None
+def _range(
+    boxes: Products, seen: Seen, index: int, references: FloatArray, passes: int
+) -> Generator[int, None, tuple[_Found, int]]:
+    """Range of one scaled coefficient, and the passes it took."""
+    asked = [Asked(index, sign, references) for sign in (1.0, -1.0)]
+    reached = [climb(boxes, each, max(seen.moments, key=each.value), seen) for each in asked]
+    tolerance = _NEAR * _FARTHER ** max(len(references) - 2, 0) * (reached[0].value + reached[1].value)
+    above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, passes // 2)
+    rest = passes - above.passes if above.certain is not None else 0
+    below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
+    inner = Interval(-below.reached, above.reached)
+    outer = None
+    if above.certain is not None and below.certain is not None:
+        outer = Interval(-below.certain, above.certain)
+    found = _Found(outer, inner if math.isfinite(inner.width) else None, above.noise + below.noise)
+    return found, above.passes + below.passes

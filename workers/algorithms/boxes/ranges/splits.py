@@ -23,7 +23,6 @@ from workers.algorithms.core.types import FloatArray, IndexArray
 _BOXES = 24
 _ROUNDS = 3
 _STEPS = 24  # numbers of records tried per move, at most
-_CODES = {"covariance": 0, "slope": 1, "correlation": 2}
 
 
 def decisive(pair: Pair) -> IndexArray:
@@ -58,23 +57,21 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
     share = x.mass.of_record[boxes] / x.mass.middle
     records = np.zeros((len(boxes), 5))
     records[:, 0] = np.rint(x.mass.of_box[boxes] / x.mass.of_record[boxes])
-    code = _CODES[objective.kind]
-    _divide(of_x, of_y, share, records, moments, code, objective.s)
+    _divide(of_x, of_y, share, records, moments, objective.kind == "correlation", objective.s)
     mean_x, mean_y, xx, yy, xy = (float(each) for each in moments)
     found = Moments(mean_x, mean_y, max(xx - mean_x**2, 0.0), max(yy - mean_y**2, 0.0), xy - mean_x * mean_y)
     return max(objective.value(found), objective.value(at))
 
 
 @njit(nogil=True, cache=True)
-def _value(m: FloatArray, code: int, s: float) -> float:
+def _value(m: FloatArray, normalised: bool, s: float) -> float:
     """F of moments; minus infinity where it is undefined."""
     c, v, u = m[4] - m[0] * m[1], m[2] - m[0] * m[0], m[3] - m[1] * m[1]
-    if code == 0:
+    if not normalised:
         return float(s * c)
-    if v <= 1e-18 or (code == 2 and u <= 1e-18):  # the rounding of moments within [-1, 1] would decide
+    if v <= 1e-18 or u <= 1e-18:  # the rounding of moments within [-1, 1] would decide
         return -np.inf
-    divisor = v if code == 1 else math.sqrt(v * u)
-    return float(s * c / divisor)
+    return float(s * c / math.sqrt(v * u))
 
 
 @njit(nogil=True, cache=True)
@@ -86,12 +83,12 @@ def _add(moments: FloatArray, share: float, change: FloatArray, total: FloatArra
 
 @njit(nogil=True, cache=True)
 def _divide(
-    x: FloatArray, y: FloatArray, share: FloatArray, at: FloatArray, moments: FloatArray, code: int, s: float
+    x: FloatArray, y: FloatArray, share: FloatArray, at: FloatArray, moments: FloatArray, normalised: bool, s: float
 ) -> None:
     """Move records between places, box by box, as long as f rises; `at`, (T, 5), and `moments` are updated in place."""
     boxes = len(share)
     trial = np.empty(5)
-    best = _value(moments, code, s)
+    best = _value(moments, normalised, s)
     change = np.empty(5)
     for _ in range(_ROUNDS):
         before = best
@@ -109,7 +106,7 @@ def _divide(
                     for k in range(1, steps + 1):
                         n = np.floor(movable * k / steps)
                         _add(moments, n * share[b], change, trial)
-                        value = _value(trial, code, s)
+                        value = _value(trial, normalised, s)
                         if value > best:
                             best, moved = value, n
                     if moved > 0.0:

@@ -1,0 +1,186 @@
+"""The search for a certain bound of one regression coefficient: what no data can have is refuted, cone by cone.
+
+Notation
+--------
+z = (1, x_1 .. x_q), y : regressors and target.  M : (n, n), n = q + 2, means of products in (1, y, x_1 .. x_q).
+beta : coefficients; for all data that leave them defined  E[(lambda z)(y - beta z)] = 0  for every lambda        (1)
+t, r, cone, corner, residual : ranges.cones.
+
+1. Refute: if for some lambda the mean in (1) is below 0 for all data and all beta of a cone, no data have their
+   coefficients there. It is linear in beta: the corners are enough, and each is one pass over the boxes. lambda is
+   chosen to keep the moments seen so far below 0 by the widest margin (ranges.separation).
+2. Where no lambda does that, a mixture of these moments fits in the cone. If it has t >= r, no bound so low is possible
+   (records divided among corners come as close to it as one likes): the search begins anew about it, with a larger r.
+   Otherwise the cone is divided. When the passes allowed are spent, r is raised; what was refuted stays refuted.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workers.algorithms.boxes.ranges.cones import DEEPEST, Cone, HalfSpace, half_space, raised
+from workers.algorithms.boxes.ranges.products import Products
+from workers.algorithms.boxes.ranges.regression_ascent import Asked, Reached, Seen, climb
+from workers.algorithms.boxes.ranges.separation import nearest_to_origin
+from workers.algorithms.core.types import FloatArray, IntArray
+
+_TRIES = 8  # multipliers tried on a cone before it is divided
+_FIRST, _NEXT = 0.5, 0.0625  # shares of the passes before the tolerance is widened, first and again
+_WIDER = 2.0
+_CLOSE = 0.5  # of the tolerance below r: no bound much below r is possible
+_WIDENED = 16  # times
+_ROUNDINGS = 8.0
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True)
+class End:
+    """Bound of t.
+
+    Attributes
+    ----------
+    certain : None where none was proven.
+    reached : by some data.
+    noise : what roundings alone may add to the first.
+    passes : over the boxes, spent on it.
+    """
+
+    certain: float | None
+    reached: float
+    noise: float
+    passes: int
+
+
+def certain_end(
+    products: Products, asked: Asked, found: Reached, seen: Seen, tolerance: float, passes: int
+) -> Generator[int, None, End]:
+    """Certain upper bound of t over all data consistent with the boxes; yields passes as they are made.
+
+    Parameters
+    ----------
+    products, asked : what is asked.
+    found : what was reached.
+    seen : moments met; takes in what is met here.
+    tolerance : how far above what is reached the bound may stay, in t's unit.
+    passes : over the boxes, to spend, about; 0 for none.
+
+    Notes
+    -----
+    XK slide 3; science.md section 1, "outer by branch and bound". O(B q passes).
+    """
+    space = half_space(found.moments, asked.index, asked.sign, asked.references, found.value)
+    if space is None or passes <= 0:
+        return End(None, found.value, 0.0, 0)
+    noise = _ROUNDINGS * _noise(products, space)
+    return (yield from _Search(products, asked, found, seen).run(max(tolerance, noise), passes, noise))
+
+
+def _noise(products: Products, space: HalfSpace) -> float:
+    """How far t must rise beyond what is reached for roundings not to hide it."""
+    along, apex = space.residuals[-1], space.residuals[0]
+    error = products.rounding(along, apex, space.off[0])
+    return space.rise * error / (products.mass.middle * float(space.lengths(along[None])[0]) ** 2)
+
+
+@dataclass(frozen=True)
+class _Open:
+    """What keeps a cone open: how much each corner takes part, (q + 2,), and the mixture of moments that fits."""
+
+    hold: FloatArray
+    mixture: FloatArray
+
+
+class _Search:
+    """The cones still open, and what is reached so far."""
+
+    def __init__(self, products: Products, asked: Asked, found: Reached, seen: Seen) -> None:
+        self._products, self._asked, self._seen = products, asked, seen
+        self._reached = found.value
+        self._floor = found  # no bound below its value is possible
+        self._space: HalfSpace
+        self._open: list[Cone] = []
+        self._steps = 0.0
+        self._passes = 0
+
+    def run(self, tolerance: float, passes: int, noise: float) -> Generator[int, None, End]:
+        """Refute, divide, raise and begin anew until no cone is open."""
+        self._begin(tolerance)
+        allowed, widened = _FIRST * passes, 0
+        while self._open:
+            cone, before = self._open.pop(), self._passes
+            check = self._checked(cone)
+            yield self._passes - before
+            if check is None:
+                continue
+            self._open.append(cone)
+            if self._reaches(check.mixture, tolerance):
+                if self._passes < _FIRST * passes:
+                    self._begin(tolerance)
+                else:
+                    self._raise(tolerance)
+            elif self._passes > allowed or cone.depth == DEEPEST:
+                if widened == _WIDENED:
+                    return End(None, self._reached, noise, self._passes)
+                tolerance, widened, allowed = tolerance * _WIDER, widened + 1, self._passes + _NEXT * passes
+                self._raise(tolerance)
+            else:
+                self._open[-1:] = self._above(self._space.halves(cone, check.hold))
+        return End(self._space.value(self._steps), self._reached, noise, self._passes)
+
+    def _begin(self, tolerance: float) -> None:
+        """Cover the half-space a tolerance above the floor by cones about what has it."""
+        asked, r = self._asked, self._floor.value + tolerance
+        space = half_space(self._floor.moments, asked.index, asked.sign, asked.references, r)
+        if space is not None:
+            self._space, self._open, self._steps = space, list(space.cones()), 0.0
+
+    def _raise(self, tolerance: float) -> None:
+        """Let the half-space begin a tolerance above the floor."""
+        steps = self._space.steps(self._floor.value + tolerance - self._space.r)
+        if steps > self._steps:
+            self._steps = steps
+            self._open = self._above(self._open)
+
+    def _above(self, cones: list[Cone]) -> list[Cone]:
+        """What cones need to cover of the half-space."""
+        return [left for cone in cones if (left := raised(cone, self._steps)) is not None]
+
+    def _checked(self, cone: Cone) -> _Open | None:
+        """None where the cone is refuted; else what keeps it open."""
+        residuals, off = self._space.residuals_of(cone.corners)
+        scaled = residuals / self._space.lengths(residuals)[:, None]
+        multipliers = self._space.multipliers
+        for _ in range(_TRIES):
+            seen = self._seen.moments
+            vectors = (multipliers @ (seen @ scaled.T)).transpose(0, 2, 1).reshape(-1, len(multipliers))
+            sizes = np.sqrt(np.einsum("ji,ji->j", vectors, vectors)) + _LEAST
+            nearest = nearest_to_origin(vectors / sizes[:, None])
+            hold = (nearest.weights / sizes).reshape(len(seen), -1)
+            if not nearest.point.any():
+                break
+            margins = (vectors @ nearest.point).reshape(len(seen), -1).min(axis=0)
+            if self._all_below(-nearest.point @ multipliers, residuals, off, np.argsort(margins)):
+                return None
+        weights = hold.sum(axis=1)
+        return _Open(hold.sum(axis=0), np.tensordot(weights / weights.sum(), seen, axes=1))
+
+    def _all_below(self, multiplier: FloatArray, residuals: FloatArray, off: FloatArray, order: IntArray) -> bool:
+        """Whether (1) is certainly below 0 at all corners; moments that say otherwise are taken in."""
+        for corner in order:
+            self._passes += 1
+            touched = self._products.largest(multiplier, residuals[corner], off[corner])
+            if not touched.bound < 0.0:
+                self._seen.add(self._products.moments(touched))
+                return False
+        return True
+
+    def _reaches(self, mixture: FloatArray, tolerance: float) -> bool:
+        """Whether a mixture of moments raises the floor; and with it, perhaps, what is reached."""
+        value = self._asked.value(mixture)
+        if not value > self._space.value(self._steps) - _CLOSE * tolerance:
+            return False
+        found = climb(self._products, self._asked, mixture, self._seen)
+        self._reached = max(self._reached, found.value)
+        self._floor = found if found.value > max(value, self._floor.value) else Reached(value, mixture)
+        return True
