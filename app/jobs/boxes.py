@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Partition, Statistic, StatisticKind
+from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Statistic, StatisticKind
 from app.contracts.datasets import Column
 from app.errors import FieldError, pointer
 from app.jobs.columns import (
@@ -44,22 +44,12 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
     profile = given.profile()
     return [
-        *_not_built(spec),
         *_unknown(spec, named(profile)),
         *_names(spec),
         *_too_many(spec),
         *wrong_values(spec, profile),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
     ]
-
-
-def _not_built(spec: BoxesSpec) -> Iterator[FieldError]:
-    if spec.partition is not Partition.OPTIMAL:
-        demanded = {"l": spec.l is not None, "count_keep": spec.count_keep}
-        for field in (name for name, is_asked in demanded.items() if is_asked):
-            yield FieldError(
-                f"/{field}", f"`{field}` is built for the partition `optimal` only, not `{spec.partition}`"
-            )
 
 
 def _unknown(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:

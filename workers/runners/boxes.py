@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,13 +58,14 @@ class BoxesRunner:
         rng = np.random.default_rng(0)
         values = rng.normal(size=(5000, 3))  # more than `optimal` sorts at a time
         mean, pair = (Statistic("mean", (0,)),), (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
-        requests: tuple[tuple[Method, Literal["cells", "tight"], tuple[Statistic, ...]], ...] = (
-            ("optimal", "cells", (*all_moments(3), *pair)),
-            ("fast", "tight", mean),
-            ("mondrian", "cells", mean),
+        free = Demands(1, codes=np.zeros((len(values), 1), dtype=np.int32))
+        requests = (
+            Request(250, (*all_moments(3), *pair), "optimal", "cells"),
+            Request(250, mean, "fast", "tight"),
+            Request(250, mean, "mondrian", "cells", demands=free),  # without demands it runs what `fast` does
         )
-        for method, bounds, asked in requests:
-            state = anonymization.init(values, Request(250, asked, method, bounds))
+        for request in requests:
+            state = anonymization.init(values, request)
             while not anonymization.done(state):
                 state = anonymization.step(state, rng=rng)
 

@@ -195,7 +195,7 @@ def _along(
 
 
 @njit(nogil=True, cache=True)
-def _sizes_uncut(
+def sizes_uncut(
     rows: FloatArray,
     worth: SingleArray,
     price: FloatArray,
@@ -240,7 +240,7 @@ def candidates(
     n = rows.shape[1]
     span = (block.span[0], s, e)
     ruled = len(rules.labels) + len(rules.values) > 0
-    _sizes_uncut(rows, worth, price, index, span, side)
+    sizes_uncut(rows, worth, price, index, span, side)
     score = np.empty(n)
     active = 0
     axis = whole(0)

@@ -29,7 +29,7 @@ _EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
 
 
 @njit(nogil=True, cache=True)
-def _better(p: int, best: int, m: int, k: int) -> bool:
+def better(p: int, best: int, m: int, k: int) -> bool:
     """Whether cutting after p values leaves room for more boxes than after `best`, or else more evenly."""
     if best == 0:
         return True
@@ -46,7 +46,7 @@ def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     sort(v, m)
     best = whole(0)
     for p in range(k, m - k + 1):
-        if is_open(v[p - 1], v[p]) and _better(p, best, m, k):
+        if is_open(v[p - 1], v[p]) and better(p, best, m, k):
             best = p
     if best == 0:
         return 0, 0.0, 0.0
@@ -86,7 +86,7 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     upper = m - upto >= k
     if (lower and not is_open(before, t)) or (upper and not is_open(t, after)):
         return _scan(v, m, k)
-    if lower and (not upper or _better(less, upto, m, k)):
+    if lower and (not upper or better(less, upto, m, k)):
         return less, before, t
     if upper:
         return upto, t, after

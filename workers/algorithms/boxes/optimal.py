@@ -11,6 +11,8 @@ matters the best partition is found by dynamic programming.
 Nothing here depends on the order of records, but for ties in gain.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 
@@ -35,7 +37,7 @@ def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Bl
         node = int(tree.waiting[counters[1] - 1])
         first, last = (int(end) for end in tree.span[node])
         if block.span[1] > 0:
-            _go_on(k, effort, records, tree, block, rules, budget)
+            go_on(records, tree, block, lambda: grow_block(k, effort, records, tree, block, rules, budget))
         elif 2 * k <= last - first <= block.sorted.shape[1]:
             block.span[:] = first, last, counters[1] - 1, 0
         else:
@@ -59,8 +61,14 @@ def _visits(records: Records, effort: Effort) -> int:
     return n * (min(n, effort.axes) + 1)
 
 
-def _go_on(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
-    """Sort a block's records along every axis, cut them, and write back the order in which the cuts leave them."""
+def go_on(records: Records, tree: Tree, block: Block, cut: Callable[[], None]) -> None:
+    """Sort a block's records along every axis, cut them, and write back the order in which the cuts leave them.
+
+    Parameters
+    ----------
+    records, tree, block : worked on in place.
+    cut : cuts the block's nodes for a while; called once they are sorted.
+    """
     first, last, floor, axis = (int(each) for each in block.span)
     m = last - first
     if axis < len(block.sorted):
@@ -68,14 +76,14 @@ def _go_on(k: int, effort: Effort, records: Records, tree: Tree, block: Block, r
         block.span[3] += 1
         tree.counters[2] += _SORTING * m
         return
-    grow_block(k, effort, records, tree, block, rules, budget)
+    cut()
     if tree.counters[1] == floor:
         records.order[first:last] = records.order[first + block.sorted[0, :m]]
         block.span[:] = 0
 
 
 @njit(nogil=True, cache=True)
-def _divide(upper: ByteArray, moved: IndexArray, index: IndexArray, s: int, e: int, axis: int, p: int) -> None:
+def divide(upper: ByteArray, moved: IndexArray, index: IndexArray, s: int, e: int, axis: int, p: int) -> None:
     """Bring the first p records along an axis to the front of every axis' run, which stays sorted."""
     for z in range(s, e):
         upper[index[axis, z]] = 1 if z >= s + p else 0
@@ -139,7 +147,7 @@ def _carried(
             total += block.top[0, 0]
             continue
         middle = s + whole(block.top[2, 0])
-        _divide(block.upper, block.moved, trial, s, e, whole(block.top[1, 0]), middle - s)
+        divide(block.upper, block.moved, trial, s, e, whole(block.top[1, 0]), middle - s)
         larger = 0 if 2 * (middle - s) > e - s else 2
         waiting[top + larger] = s
         waiting[top + larger + 1] = middle
@@ -166,7 +174,7 @@ def _tried(
         for i in range(block.trial.shape[0]):
             for p in range(s, e):
                 block.trial[i, p] = block.sorted[i, p]
-        _divide(block.upper, block.moved, block.trial, s, e, axis[z], place[z])
+        divide(block.upper, block.moved, block.trial, s, e, axis[z], place[z])
         cost, visited = _carried(records, block, rules, s, place[z], e, k, axes, least)
         work += visited
         if cost < least * LESS:
@@ -198,6 +206,6 @@ def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Bloc
         if found > 1 and not exact:
             axis, p, work = _tried(records, block, rules, s, e, k, effort.axes, found)
             counters[2] += 2 * work * each
-        _divide(block.upper, block.moved, index, s, e, axis, p)
+        divide(block.upper, block.moved, index, s, e, axis, p)
         below = rows[base + index[axis, s + p - 1], axis]
         branch(tree, node, axis, p, below, rows[base + index[axis, s + p], axis])

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from workers.algorithms.boxes.demanding import grow_within_demands
 from workers.algorithms.boxes.diversity import Demands, check_demands, rules
 from workers.algorithms.boxes.kernels import grow
 from workers.algorithms.boxes.optimal import grow_by_gain
@@ -70,14 +71,11 @@ class PartitionState:
     rules: Rules
 
 
-def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, method: Method, demands: Demands) -> None:
+def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: Demands) -> None:
     """Refuse what `init` says it refuses."""
     check_records(x)
     if k < 1:
         msg = f"k must be at least 1, got {k}"
-        raise ValueError(msg)
-    if not demands.none and method != "optimal":
-        msg = f"what boxes must hold beside k records is minded by the partition `optimal`, not by `{method}`"
         raise ValueError(msg)
     check_demands(demands, k)
     if k > len(x):
@@ -100,7 +98,7 @@ def init(
     method : `optimal` (cut of least predicted uncertainty, the best few tried out), `fast` (axis of largest
         mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the range, strict median; `worth`
         is ignored).
-    demands : what a box must hold beside k records; `optimal` only. All records are then one block.
+    demands : what a box must hold beside k records. All records are then one block.
 
     Raises
     ------
@@ -109,10 +107,10 @@ def init(
     InfeasibleDiversityError
         l above the values of a column.
     ValueError
-        k below 1, demands with another method, worth of another shape or negative.
+        k below 1, worth of another shape or negative.
     """
     demands = demands or Demands()
-    _check(x, k, worth, method, demands)
+    _check(x, k, worth, demands)
     size, columns = x.shape
     if method == "mondrian":
         worth = np.ones(columns)
@@ -138,7 +136,8 @@ def init(
         waiting=np.zeros(_WAITING, dtype=np.int64),
         counters=np.array([1, 1, 0], dtype=np.int64),
     )
-    room = (min(size, _BLOCK) if demands.none else size) if method == "optimal" else 0
+    unruled = min(size, _BLOCK) if method == "optimal" else 0
+    room = unruled if demands.none else size
     return PartitionState(method, k, records, tree, _block(room, columns), rules(demands, k, room))
 
 
@@ -162,6 +161,9 @@ def step(state: PartitionState) -> PartitionState:
     """Cut for about a fifth of a second: the top cuts first, then subtree after subtree."""
     if state.method == "optimal":
         grow_by_gain(state.k, _effort(state), state.records, state.tree, state.block, state.rules, _BUDGET)
+    elif state.rules.any:
+        median = state.method == "mondrian"
+        grow_within_demands(median, state.k, state.records, state.tree, state.block, state.rules, _BUDGET)
     else:
         grow(state.method == "mondrian", state.k, state.records, state.tree, _BUDGET)
     return state

@@ -27,7 +27,7 @@ class Request:
     partition : `optimal`, `fast` or `mondrian`.
     bounds : `cells` or `tight`.
     domains : declared bounds per column, None where none; empty for none at all.
-    demands : what a box must hold beside k records (l-diversity, kept classes); `optimal` only.
+    demands : what a box must hold beside k records (l-diversity, kept classes).
     confidence : of the statistical uncertainty, in (0, 1).
     rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
     """
