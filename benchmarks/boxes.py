@@ -2,10 +2,12 @@
 
     python benchmarks/boxes.py [records.npy] [--k 10] [--rows 1000000]
     python benchmarks/boxes.py --table
+    python benchmarks/boxes.py --demands
 
 Without a file: a correlated gaussian mixture of 5 columns. Widths are those of tight boxes, asking the means weighted
 by 1 / range: (1/(N d)) sum_p sum_i width_i / range_i. `--table` measures the data sets of ../shared that the figures to
 reach are quoted on: Adult's six numeric columns, prefixes of the gaussian mixture there, and one correlation.
+`--demands` measures what l-diversity and counted kept columns cost.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import numpy as np
 
 from workers.algorithms.boxes import anonymization, partition
 from workers.algorithms.boxes.bounds import tight
+from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.state import Request
 from workers.algorithms.core.statistics import Statistic, all_moments
 
@@ -32,9 +35,11 @@ def mixture(rows: int) -> np.ndarray:
     return centres[label] + np.einsum("pij,pj->pi", factors[label], rng.normal(size=(rows, 5)))
 
 
-def cut(x: np.ndarray, k: int, method: partition.Method) -> tuple[partition.Partition, float, float]:
+def cut(
+    x: np.ndarray, k: int, method: partition.Method, demands: Demands | None = None
+) -> tuple[partition.Partition, float, float]:
     start, longest = time.process_time(), 0.0
-    state = partition.init(x, k=k, worth=np.ones(x.shape[1]), method=method)
+    state = partition.init(x, k=k, worth=np.ones(x.shape[1]), method=method, demands=demands)
     while not partition.done(state):
         before = time.process_time()
         state = partition.step(state)
@@ -79,17 +84,38 @@ def table() -> None:
         print(f"one correlation, {method}: {one_correlation(three, method) / theirs:.3f} of Mondrian's uncertainty")
 
 
+def demanding(x: np.ndarray, k: int) -> None:
+    rng, n = np.random.default_rng(2), len(x)
+    asked = {
+        "nothing": Demands(),
+        "3 of 8 values": Demands(3, codes=rng.integers(0, 8, (n, 1)).astype(np.int32)),
+        "3 values 0.5 sd apart": Demands(3, values=rng.normal(size=(n, 1)), apart=np.array([0.5])),
+        "k of each of 3 classes": Demands(kept=rng.integers(0, 3, n).astype(np.int32)),
+    }
+    methods: tuple[partition.Method, ...] = ("fast", "mondrian")
+    for method in methods:
+        for name, demands in asked.items():
+            few = Demands() if demands.none else Demands(1, codes=np.zeros((1000, 1), dtype=np.int32))
+            cut(x[:1000], k, method, few)
+            found, seconds, longest = cut(x, k, method, demands)
+            print(f"{method:9} {name:24} {len(found.counts):7} boxes  {seconds:.2f} CPU s (longest {longest:.2f})")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", nargs="?")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--demands", action="store_true")
     asked = parser.parse_args()
     if asked.table:
         table()
         return
     x = np.load(asked.records)[: asked.rows].astype(np.float64) if asked.records else mixture(asked.rows)
+    if asked.demands:
+        demanding(x, asked.k)
+        return
     for method in ("optimal", "fast"):
         cut(x[:1000], asked.k, method)
     print(f"{len(x)} x {x.shape[1]}, k = {asked.k}")
