@@ -32,6 +32,9 @@ ARITY: dict[StatisticKind, tuple[int, int | None]] = {
 }
 
 
+#: Kinds whose sample form (divisor N - 1) differs from their population form.
+WITH_SAMPLE_FORM = frozenset({StatisticKind.VARIANCE, StatisticKind.STANDARD_DEVIATION, StatisticKind.COVARIANCE})
+
 #: Statistics of one specification.
 MOST_STATISTICS = 10_000
 
@@ -95,6 +98,10 @@ class BoxesSpec(DatasetJobSpec):
         max_length=MOST_STATISTICS,
         description="What to keep narrow; default: all means, variances and correlations of `columns`.",
     )
+    ddof: Annotated[int, Field(strict=True, ge=0, le=1)] = Field(
+        default=0,
+        description="Variances, standard deviations and covariances have the divisor N - ddof, N the release's rows.",
+    )
     l: Annotated[int, Field(strict=True, ge=1)] | None = Field(  # noqa: E741  (the field's name in the literature)
         default=None,
         description="Least number of distinct values in a box, of each column of `sensitive` and `epsilon`.",
@@ -137,6 +144,9 @@ class StatisticResult(Contract):
     kind: StatisticKind
     of: tuple[str, ...]
     weight: float
+    ddof: int | None = Field(
+        default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
+    )
     estimate: float | tuple[float | None, ...] | None
     linear: Range | tuple[Range | None, ...] | None = Field(description="Range by the linear approximation.")
     guaranteed: Range | tuple[Range | None, ...] | None = Field(description="Certain to hold the kept records' value.")

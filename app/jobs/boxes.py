@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from app.contracts.boxes import MOST_STATISTICS, BoxesSpec, Statistic, StatisticKind
+from app.contracts.boxes import (
+    MOST_STATISTICS,
+    WITH_SAMPLE_FORM,
+    BoxesSpec,
+    RareRecords,
+    Statistic,
+    StatisticKind,
+)
 from app.contracts.datasets import Column
 from app.errors import FieldError, pointer
 from app.jobs.columns import (
@@ -49,6 +56,7 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
         *_too_many(spec),
         *wrong_values(spec, profile),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
+        *_no_sample_form(spec, records=complete_records(spec, profile)),
     ]
 
 
@@ -64,6 +72,19 @@ def _unknown(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError
         for position, name in enumerate(statistic.of):
             if name not in spec.columns:
                 yield FieldError(pointer("statistics", index, "of", position), f"{name!r} is not one of `columns`")
+
+
+def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
+    if spec.ddof == 0:
+        return
+    if spec.rare_records is RareRecords.WEIGH:
+        yield FieldError(
+            "/ddof",
+            "`rare_records: weigh` publishes weights that sum to 1 and have no sample size: "
+            "`ddof` is 0 with them; `keep` and `dismiss` take 1",
+        )
+    if records <= spec.ddof and any(one.kind in WITH_SAMPLE_FORM for one in spec.statistics or ()):
+        yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
 
 
 def _names(spec: BoxesSpec) -> Iterator[FieldError]:

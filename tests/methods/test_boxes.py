@@ -65,6 +65,31 @@ def test_every_promise_of_a_release_of_adult_holds(
             assert [lo, hi] == pytest.approx([rows[f"{column}_lo"].mean(), rows[f"{column}_hi"].mean()], rel=1e-12)
 
 
+def test_the_sample_form_is_said_and_held(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
+    names, few = ["age", "hours-per-week"], adult[1].head(200)
+    dataset_id = upload(client, few.select(names).write_csv())["id"]
+    kinds = ("mean", "variance", "standard_deviation", "covariance", "correlation")
+    asked = [{"kind": kind, "of": names if kind.startswith("co") else names[:1]} for kind in kinds]
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": names, "k": 5, "partition": "fast", "seed": 7}
+    job = succeed(client, spec | {"statistics": asked, "ddof": 1})
+    assert job["spec"]["ddof"] == 1
+    x = few.select(names).to_numpy().astype(float)
+    wanted = [x[:, 0].mean(), x[:, 0].var(ddof=1), x[:, 0].std(ddof=1), np.cov(x.T)[0, 1], np.corrcoef(x.T)[0, 1]]
+    for statistic, value in zip(job["result"]["statistics"], wanted, strict=True):
+        assert statistic["true_value"] == pytest.approx(value, rel=1e-12)
+        lo, hi = statistic["guaranteed"]
+        assert lo <= value <= hi
+    said = client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"]
+    assert [one["ddof"] for one in said] == [None, 1, 1, 1, None]
+    assert '"ddof": 1' in client.get(f"/v1/releases/{job['release_id']}/provenance").text.replace("\\", "")
+    plain = succeed(client, spec | {"statistics": asked})["result"]["statistics"]
+    assert [one["ddof"] for one in plain] == [None, 0, 0, 0, None]
+    for before, after in zip(plain, said, strict=True):  # the same boxes: the seed places their cuts
+        factor = {"variance": 200 / 199, "standard_deviation": np.sqrt(200 / 199), "covariance": 200 / 199}
+        widths = [one["linear"][1] - one["linear"][0] for one in (before, after)]
+        assert widths[1] / widths[0] == pytest.approx(factor.get(before["kind"], 1.0), rel=1e-9)
+
+
 def test_records_lie_in_boxes_of_equal_counts(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
     """Cells are disjoint: counting true records per published box gives the published counts."""
     dataset_id, frame = adult
@@ -165,6 +190,9 @@ def small(client: httpx.Client) -> str:
         ({"l": 2, "sensitive": ["nein"]}, "/sensitive/0", "no column"),
         ({"colour": "red"}, "/colour", ""),
         ({"confidence": 1.0}, "/confidence", ""),
+        ({"ddof": 2}, "/ddof", ""),
+        ({"ddof": True}, "/ddof", ""),
+        ({"ddof": 1, "rare_records": "weigh"}, "/ddof", "no sample size"),
         ({"dataset_id": "ds_absent"}, "/dataset_id", ""),
         ({"method": "magic"}, "/method", "boxes"),
     ],
@@ -218,6 +246,15 @@ def test_one_record_is_one_box(client: httpx.Client) -> None:
     spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1, "partition": "fast"}
     result = succeed(client, spec | {"statistics": [{"kind": "mean", "of": ["x"], "weight": 1}]})["result"]
     assert (result["boxes"], result["kept"]) == (1, 1)
+    sample = {"statistics": [{"kind": "variance", "of": ["x"], "weight": 1}], "ddof": 1}
+    answer = client.post("/v1/anonymizations", json=spec | sample)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert answer.json()["errors"][0]["pointer"] == "/ddof"
+    two = upload(client, "x,y\n42.5,1\n1.5,\n,2\n")["id"]
+    sparse = spec | sample | {"dataset_id": two, "columns": ["x", "y"], "missing": "drop"}
+    job = run(client, sparse)
+    assert job["state"] == "failed", "only the records tell that one is complete"
+    assert "two records or more" in job["error"]["detail"]
 
 
 def test_regression_has_a_list_intercept_first(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
@@ -239,41 +276,3 @@ def test_infinities_are_refused(client: httpx.Client) -> None:
     answer = client.post("/v1/anonymizations", json=spec)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert "1 infinite" in answer.json()["errors"][0]["detail"]
-
-
-@pytest.mark.parametrize("partition", ["optimal", "fast", "mondrian"])
-def test_kept_columns_count_and_boxes_are_diverse_when_asked(
-    client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
-) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age", "hours-per-week"], "k": 8}
-    spec["partition"] = partition
-    counted = succeed(client, spec | {"keep": ["sex", "income"], "count_keep": True})
-    rows = released(client, counted)
-    assert counted["result"]["k_with_keep"] == rows.group_by("box", "sex", "income").len()["len"].min() >= 8
-    assert counted["result"]["boxes"] > 50
-    assert "kept-columns-not-counted" not in client.get(f"/v1/releases/{counted['release_id']}").json()["flags"]
-
-    asked = {"l": 3, "sensitive": ["occupation"], "epsilon": {"education-num": 2}}
-    diverse = succeed(client, spec | asked | {"keep": ["occupation", "education-num"]})
-    boxes = released(client, diverse).group_by("box").agg(pl.col("occupation").drop_nulls(), pl.col("education-num"))
-    assert boxes.height > (100 if partition == "mondrian" else 500)
-    assert boxes["occupation"].list.n_unique().min() >= 3
-    for levels in boxes["education-num"].to_list():
-        taken = [min(levels)]
-        for level in sorted(levels):
-            if level - taken[-1] >= 2:
-                taken.append(level)
-        assert len(taken) >= 3
-
-
-@pytest.mark.parametrize("partition", ["optimal", "fast"])
-def test_demands_no_box_can_meet_are_refused_with_what_could(
-    client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
-) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5, "partition": partition}
-    job = run(client, spec | {"l": 17, "sensitive": ["occupation"], "epsilon": {"education-num": 2}})
-    assert job["state"] == "failed"
-    assert "l = 17 asked, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
-    job = run(client, spec | {"keep": ["native-country"], "count_keep": True})
-    assert job["state"] == "failed"
-    assert "1 records in the rarest class of `keep`: the largest k is 1" in job["error"]["detail"]

@@ -144,7 +144,7 @@ def test_flags_say_the_method_also_where_nothing_was_rare(client: httpx.Client) 
 def test_demands_hold_beside_dismissal(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
     """Whole boxes go, so those that stay are as k-anonymous and diverse as before."""
     asked = {"keep": ["sex"], "count_keep": True, "l": 3, "sensitive": ["sex"]}
-    small = {"l": 2, "columns": ["age", "hours-per-week"], "statistics": STATISTICS[:1], "partition": "optimal"}
+    small = {"l": 2, "columns": ["age", "hours-per-week"], "statistics": STATISTICS[:1]}
     job = ask(client, adult[0], rare_records="weigh", **(asked | small))
     rows = released(client, job)
     assert job["result"]["dismissed"] > 0

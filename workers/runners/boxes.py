@@ -203,6 +203,7 @@ def _request(spec: BoxesSpec, held: Demands) -> Request:
         confidence=spec.confidence,
         demands=held,
         rare_records=spec.rare_records.value,
+        ddof=spec.ddof,
     )
 
 

@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.contracts.boxes import Bounds, BoxesResult, BoxesSpec, RareRecords, RestrictedStatistic, StatisticResult
+from app.contracts.boxes import (
+    WITH_SAMPLE_FORM,
+    Bounds,
+    BoxesResult,
+    BoxesSpec,
+    RareRecords,
+    RestrictedStatistic,
+    StatisticResult,
+)
 from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.rarity import Criterion
@@ -57,6 +65,7 @@ def _statistic(spec: BoxesSpec, index: int, certificate: Certificate) -> Restric
         kind=asked.kind,
         of=asked.of,
         weight=1.0 if asked.weight is None else asked.weight,
+        ddof=spec.ddof if asked.kind in WITH_SAMPLE_FORM else None,
         estimate=shape([one.estimate for one in published]),
         linear=shape([_pair(one.linear) for one in published]),
         guaranteed=shape([_pair(one.guaranteed) for one in published]),
@@ -81,7 +90,7 @@ def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
 def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str, Any]:
     """What a release may say of how it was made; weights can be computed again from it and the boxes alone."""
     fields = {"method", "columns", "k", "statistics", "domains", "bounds", "rare_records", "confidence", "partition"}
-    found = spec.model_dump(mode="json", include=fields | {"l", "epsilon", "sensitive", "keep", "count_keep"})
+    found = spec.model_dump(mode="json", include=fields | {"ddof", "l", "epsilon", "sensitive", "keep", "count_keep"})
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
         found["weighed_by"] = {
             "mean": criterion.mean.tolist(),

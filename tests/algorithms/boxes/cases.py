@@ -1,9 +1,11 @@
-"""Partitions to completion, and tables with ties, that the tests of boxes share."""
+"""Partitions and whole runs to completion, and tables with ties, that the tests of boxes share."""
 
 import numpy as np
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes import partition
+from workers.algorithms.boxes import anonymization, partition
+from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.core.statistics import Statistic
 
 
 def parts(
@@ -25,3 +27,17 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, int]:
     cell = draw(st.sampled_from([st.integers(0, 3), st.integers(-50, 50), st.floats(-1e6, 1e6)]))
     flat = draw(st.lists(cell, min_size=rows * columns, max_size=rows * columns))
     return np.array(flat, dtype=np.float64).reshape(rows, columns), draw(st.integers(1, rows))
+
+
+def run(x: np.ndarray, request: Request, seed: int = 0) -> Outcome:
+    rng = np.random.default_rng(seed)
+    state = anonymization.init(x, request)
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=rng)
+    return anonymization.result(state)
+
+
+def weighted(columns: int) -> tuple[Statistic, ...]:
+    """All kinds that are defined for any records, and given weights."""
+    singles = [Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(columns)]
+    return (*singles, *(Statistic("covariance", (i, i + 1), 1.0) for i in range(columns - 1)))

@@ -7,29 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.boxes.cases import tables
+from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes import anonymization, stages
 from workers.algorithms.boxes.certificate import estimates, ranges
 from workers.algorithms.boxes.ranges.column import box_column
-from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.boxes.state import Request
 from workers.algorithms.core.errors import InfeasibleKError, OutsideDomainError, UndefinedStatisticError
 from workers.algorithms.core.influence import absolute_influences, influences
 from workers.algorithms.core.moments import moments
 from workers.algorithms.core.statistics import Statistic, all_moments
-
-
-def run(x: np.ndarray, request: Request, seed: int = 0) -> Outcome:
-    rng = np.random.default_rng(seed)
-    state = anonymization.init(x, request)
-    while not anonymization.done(state):
-        state = anonymization.step(state, rng=rng)
-    return anonymization.result(state)
-
-
-def weighted(columns: int) -> tuple[Statistic, ...]:
-    """All kinds that are defined for any records, and given weights."""
-    singles = [Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(columns)]
-    return (*singles, *(Statistic("covariance", (i, i + 1), 1.0) for i in range(columns - 1)))
 
 
 @settings(deadline=None, max_examples=100)

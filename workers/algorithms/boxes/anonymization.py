@@ -59,12 +59,15 @@ def init(x: FloatArray, request: Request) -> State:
         A statistic whose wording is wrong. (One that these records leave undefined is found by the
         first step, of many records by one of the first.)
     ValueError
-        k below 1, confidence outside (0, 1), domains that are none.
+        k below 1, confidence outside (0, 1), domains that are none, ddof neither 0 nor 1, or of weighed records.
     """
     check_records(x)
     check_statistics(request.statistics, x.shape[1])
     if request.k < 1 or not 0.0 < request.confidence < 1.0:
         msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
+        raise ValueError(msg)
+    if request.ddof not in ((0,) if request.rare_records == "weigh" else (0, 1)):
+        msg = f"ddof must be 0 or 1, and 0 where records are weighed (they have no sample size), got {request.ddof}"
         raise ValueError(msg)
     check_demands(request.demands, request.k)
     if request.k > len(x):
@@ -96,10 +99,10 @@ def step(state: State, *, rng: np.random.Generator) -> State:
             return stages.cut(state)
         case Bounding():
             return stages.bound(state, rng)
-        case Anticipating():
-            return stages.anticipate(state, rng)
         case Choosing():
             return stages.choose(state)
+        case Anticipating():
+            return stages.anticipate(state, rng)
         case Comparing():
             return stages.compare(state)
         case Certifying():
@@ -122,9 +125,9 @@ def progress(state: State) -> tuple[Stage, float]:
             return "partition", 0.15 + 0.4 * cutting.fraction(state.cuts)
         case Bounding():
             return "bounds", 0.55
-        case Anticipating():
-            return "uncertainty", 0.58
         case Choosing():
+            return "uncertainty", 0.57
+        case Anticipating():
             return "uncertainty", 0.59
         case Comparing():
             return "uncertainty", 0.6 + 0.1 * state.row / len(state.x)

@@ -2,12 +2,13 @@
 
 Notation
 --------
+f : N / (N - ddof), N the published records; what turns variances and covariances into the sample form (ddof 1).
 C~ : a statistic at the box centres (XF slide 5), the published estimate, clipped into the guaranteed range.
 Delta_c : linear uncertainty; published with derivatives at box centres, restricted with those at true records.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from workers.algorithms.boxes.ranges.pairs import EFFORT, correlation_range, cov
 from workers.algorithms.boxes.ranges.regression import regression_ranges
 from workers.algorithms.boxes.uncertainty import published_delta
 from workers.algorithms.core.influence import influences
-from workers.algorithms.core.moments import moments
+from workers.algorithms.core.moments import inflation, moments
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic, undefined_because
 from workers.algorithms.core.types import FloatArray
@@ -72,7 +73,9 @@ class Certificate:
     delta: tuple[float | None, ...]
 
 
-def ranges(statistic: Statistic, columns: Sequence[BoxColumn | None], effort: int = EFFORT) -> tuple[Range, ...]:
+def ranges(
+    statistic: Statistic, columns: Sequence[BoxColumn | None], effort: int = EFFORT, ddof: int = 0
+) -> tuple[Range, ...]:
     """Guaranteed ranges of a statistic's components.
 
     Parameters
@@ -80,6 +83,7 @@ def ranges(statistic: Statistic, columns: Sequence[BoxColumn | None], effort: in
     statistic : what is asked.
     columns : (n,), prepared columns with their weights; at least those of the statistic are not None.
     effort : passes over the boxes that a range of two or more columns may cost, about (see `affordable`).
+    ddof : 1 for the sample form, of records without weights.
 
     Notes
     -----
@@ -90,13 +94,15 @@ def ranges(statistic: Statistic, columns: Sequence[BoxColumn | None], effort: in
     first = used[0]
     if statistic.kind == "mean":
         return (first.mean,)
-    if statistic.kind == "variance":
-        return (first.variance,)
-    if statistic.kind == "standard_deviation":
-        outer, inner = first.variance.outer, first.variance.inner
+    records = int(first.mass.of_box.sum())
+    if statistic.kind in ("variance", "standard_deviation"):
+        variance = sample_form(first.variance, records, ddof)
+        if statistic.kind == "variance":
+            return (variance,)
+        outer, inner = variance.outer, variance.inner
         return (combine(outer and outer.square_root(), inner and inner.square_root()),)
     if statistic.kind == "covariance":
-        return (covariance_range(first, used[1], effort),)
+        return (sample_form(covariance_range(first, used[1], effort), records, ddof),)
     if statistic.kind == "correlation":
         return (correlation_range(first, used[1], effort),)
     return regression_ranges(used, effort)
@@ -105,6 +111,35 @@ def ranges(statistic: Statistic, columns: Sequence[BoxColumn | None], effort: in
 def columns_of(statistic: Statistic, columns: Sequence[BoxColumn | None]) -> tuple[BoxColumn, ...]:
     """A statistic's columns, which are all prepared."""
     return tuple(column for i in statistic.of if (column := columns[i]) is not None)
+
+
+def sample_form(found: Range, records: int, ddof: int) -> Range:
+    """Range of the sample form from that of the population form: f times as large, rounded outward.
+
+    Parameters
+    ----------
+    found : of a variance or covariance.
+    records : N; without a range where it does not exceed `ddof`.
+    ddof : 0 leaves the range as it is.
+
+    Notes
+    -----
+    What was certainly not negative stays so.
+    """
+    if ddof == 0:
+        return found
+    if records <= ddof:
+        return Range(None, None, None)
+    whole, rest = float(records), float(records - ddof)
+    f = Interval(whole, whole) / Interval(rest, rest)
+
+    def times(part: Interval | None) -> Interval | None:
+        if part is None:
+            return None
+        product = part * f
+        return Interval(max(product.lower, 0.0) if part.lower >= 0.0 else product.lower, product.upper)
+
+    return combine(times(found.outer), times(found.inner))
 
 
 def affordable(statistics: Sequence[Statistic], boxes: int) -> int:
@@ -121,7 +156,7 @@ def affordable(statistics: Sequence[Statistic], boxes: int) -> int:
 
 
 def estimates(
-    statistic: Statistic, boxes: Boxes, found: tuple[Range, ...], weights: FloatArray | None = None
+    statistic: Statistic, boxes: Boxes, found: tuple[Range, ...], weights: FloatArray | None = None, ddof: int = 0
 ) -> tuple[Estimate, ...]:
     """Published numbers of a statistic, from the boxes, counts and weights alone.
 
@@ -131,12 +166,14 @@ def estimates(
     boxes : bounds and counts.
     found : its guaranteed ranges.
     weights : (B,), of each record of a box; None for equal ones.
+    ddof : as for `found`.
     """
     of = list(statistic.of)
     part = Boxes(boxes.lower[:, of], boxes.upper[:, of], boxes.counts, boxes.box, boxes.outer_from_data[of])
     local = Statistic(statistic.kind, tuple(range(len(of))), 1.0)
     counts = boxes.counts.astype(np.float64)
     centres = moments(part.centre, counts if weights is None else counts * weights)
+    centres = replace(centres, inflation=inflation(int(boxes.counts.sum()), ddof))
     if undefined_because(local, centres) is not None:
         return tuple(Estimate(None, None, r.outer, r.inner, r.gap, r.exact) for r in found)
     field = influences([local], centres)

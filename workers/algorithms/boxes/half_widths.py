@@ -5,7 +5,7 @@ Notation
 rho(x) : records per unit volume of the columns that matter.
 a_i(x) : (n,), influence of column i at x.  n : the columns that are not free.
 D_i = c / a_i,  c(x) = 1/2 (k / rho(x) prod_j a_j(x))^(1/n).   (XK slide 9, XF slide 8)
-Delta = (n / N) sum_x c(x).
+Delta = n sum_p w_p c(x_p), w_p the record's weight, 1/N where not weighed: sum_p w_p sum_i a_i D_i at the optimum.
 
 Delta is a guide, not a bound (science.md section 1).
 """
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from workers.algorithms.core.influence import Influences, absolute_influences
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.core.types import FloatArray, IntArray
 
 _NEIGHBOURS = 32
 _WIDE = 8  # columns beyond which a tree finds neighbours no faster than a scan
@@ -43,14 +43,17 @@ def asymptotic_half_widths(k: int, density: FloatArray, a: FloatArray) -> FloatA
     return np.asarray(0.5 * np.exp(log_c)[:, None] / a)
 
 
-def asymptotic_uncertainty(x: FloatArray, field: Influences, k: int, rng: np.random.Generator) -> float | None:
-    """Delta = (n/N) sum c(x), from the distances to the m-th neighbours of a sample.
+def asymptotic_uncertainty(
+    x: FloatArray, field: Influences, k: int, rng: np.random.Generator, weight: FloatArray | None = None
+) -> float | None:
+    """Delta = n sum_p w_p c(x_p), from the distances to the m-th neighbours of a sample.
 
     Parameters
     ----------
-    x : (N, n) records.
-    field : derivatives of the statistics.
+    x : (N, n) records: those that are kept.
+    field : derivatives of the statistics at their (weighted) moments.
     k : records per box.
+    weight : (N,) positive, of each record; None for equal ones.
     rng : draws the sample where there are more than about 4,000 records.
 
     Returns
@@ -62,14 +65,18 @@ def asymptotic_uncertainty(x: FloatArray, field: Influences, k: int, rng: np.ran
     -----
     Distances are the largest of abar_i |x_i - y_i|; with the m-th of M sampled neighbours at distance r the density is
     ((m - 1) N / M) prod(abar_i) / (2 r)^n, so c = r (k M / ((m - 1) N))^(1/n) (prod a_i / abar_i)^(1/n). a_i is its
-    mean over the neighbours (it vanishes at single records). Where m records coincide c is 0.
+    mean over the neighbours (it vanishes at single records). Where m records coincide c is 0. Weights say how much a
+    record's half-widths count, not how dense records are: a box holds k records whatever they weigh. Of a sample
+    Delta is n sum w c / sum w.
     """
     used = ~field.free
     queries, points = _sample_sizes(int(used.sum()))
     if len(x) < 3 or not used.any():
         return None
-    pool = x if len(x) <= points else x[np.sort(rng.choice(len(x), points, replace=False))]
-    at = pool if len(pool) <= queries else pool[np.sort(rng.choice(len(pool), queries, replace=False))]
+    pooled = _drawn(len(x), points, rng)
+    pool = x[pooled]
+    asked = _drawn(len(pool), queries, rng)
+    at = pool[asked]
     span = np.maximum(field.mean - x.min(axis=0), x.max(axis=0) - field.mean)
     unit = np.where(span > 0.0, span, 1.0)
     largest = float((field.bound(span) * unit)[used].max())
@@ -87,7 +94,12 @@ def asymptotic_uncertainty(x: FloatArray, field: Influences, k: int, rng: np.ran
     n = len(mean_a)
     share = (k * len(pool) / (max(m - 1, 1) * len(x))) ** (1.0 / n)
     c = distance[:, -1] * share * np.exp(np.log(np.maximum(local, 1e-300)).mean(axis=1))
-    return float(n * c.mean() * largest)
+    return float(n * np.average(c, weights=None if weight is None else weight[pooled][asked]) * largest)
+
+
+def _drawn(size: int, most: int, rng: np.random.Generator) -> IntArray | slice:
+    """Places of at most so many of `size` records, in their order."""
+    return slice(None) if size <= most else np.sort(rng.choice(size, most, replace=False))
 
 
 def _sample_sizes(columns: int) -> tuple[int, int]:

@@ -109,17 +109,18 @@ def _to_unit(mean: float, sigma: float) -> float:
     return float((Decimal(mean) / unit).to_integral_value() * unit)
 
 
-def derivatives_at(criterion: Criterion, statistics: Sequence[Statistic]) -> Influences | None:
+def derivatives_at(criterion: Criterion, statistics: Sequence[Statistic], inflation: float = 1.0) -> Influences | None:
     """Derivatives at the rounded moments, of the statistics that have one there; None where none has.
 
     Parameters
     ----------
     criterion : from `rounded_moments`.
     statistics : what is asked.
+    inflation : N / (N - ddof) of all records.
     """
     sigma = criterion.deviation
     covariance = criterion.correlation * np.outer(sigma, sigma)
-    at = Moments(criterion.mean, covariance, criterion.mean - sigma, criterion.mean + sigma)
+    at = Moments(criterion.mean, covariance, criterion.mean - sigma, criterion.mean + sigma, inflation)
     defined = [one for one in statistics if undefined_because(one, at) is None]
     return influences(defined, at) if defined else None
 

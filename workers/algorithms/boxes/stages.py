@@ -36,7 +36,7 @@ from workers.algorithms.core.influence import (
     influence_squares,
     influences,
 )
-from workers.algorithms.core.moments import add, begin, moments
+from workers.algorithms.core.moments import add, begin, inflation, moments
 from workers.algorithms.core.types import FloatArray
 
 _WORK = 20_000_000  # derivatives per step: about 0.2 s
@@ -53,7 +53,7 @@ def average(state: Checked | Averaging) -> Averaging | Measuring:
 
 def derive(state: Averaging) -> Measuring:
     """Derivatives at the records' moments; a statistic that they leave undefined is refused here."""
-    at = state.sums.moments()
+    at = state.sums.moments(state.request.ddof)
     field = influences(state.request.statistics, at)
     span = np.maximum(at.mean - at.low, at.high - at.mean)
     worth = field.bound(span) * (at.high - at.low)
@@ -102,30 +102,24 @@ def cut(state: Cutting) -> Cutting | Bounding:
     return Bounding(state.x, state.request, state.field, state.deviations, cutting.result(cuts))
 
 
-def bound(state: Bounding, rng: np.random.Generator) -> Anticipating:
-    """Bounds of all boxes."""
+def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
+    """Bounds of all boxes, and by what they are judged where rare ones are not kept."""
     if state.request.bounds == "cells":
         domains = state.request.domains or (None,) * state.x.shape[1]
         boxes = cells(state.x, state.partition, domains, rng)
     else:
         boxes = tight(state.x, state.partition)
-    return Anticipating(state.x, state.request, state.field, state.deviations, boxes)
-
-
-def anticipate(state: Anticipating, rng: np.random.Generator) -> Choosing | Comparing:
-    """What the optimal half-widths at the estimated density promise."""
-    asymptotic = asymptotic_uncertainty(state.x, state.field, state.request.k, rng)
-    common = (state.x, state.request, state.field, state.deviations, state.boxes)
+    common = (state.x, state.request, state.field, state.deviations, boxes)
     if state.request.rare_records == "keep":
-        return Comparing(*common, Chosen(None, state.field), asymptotic, np.zeros(len(state.field.omega)), 0)
-    criterion = rarity.rounded_moments(state.boxes)
-    published = rarity.derivatives_at(criterion, state.request.statistics)
-    g = np.zeros(len(state.boxes.counts))
+        return Anticipating(*common, Chosen(None, state.field))
+    criterion = rarity.rounded_moments(boxes)
+    factor = inflation(len(state.x), state.request.ddof)
+    published = rarity.derivatives_at(criterion, state.request.statistics, factor)
     sums = np.zeros((0 if published is None else len(published.omega), 2))
-    return Choosing(*common, asymptotic, criterion, published, g, sums, 0)
+    return Choosing(*common, criterion, published, np.zeros(len(boxes.counts)), sums, 0)
 
 
-def choose(state: Choosing) -> Choosing | Comparing:
+def choose(state: Choosing) -> Choosing | Anticipating:
     """Judge the next boxes; after the last one leave the rare ones out, or weigh them."""
     published, criterion = state.published, state.criterion
     common = (state.x, state.request, state.field, state.deviations, state.boxes)
@@ -134,18 +128,26 @@ def choose(state: Choosing) -> Choosing | Comparing:
         state.g[state.box : last] = rarity.box_uncertainty(published, state.boxes, state.box, last)
         state.sums[:] += rarity.influence_sums(published, state.boxes, state.box, last)
         if last < len(state.g):
-            return Choosing(*common, state.asymptotic, criterion, published, state.g, state.sums, last)
+            return Choosing(*common, criterion, published, state.g, state.sums, last)
         criterion = rarity.with_statistical(criterion, published, state.sums, state.request.confidence)
     choice = rarity.choose(state.request.rare_records, state.g, state.boxes, criterion)
     rows = np.flatnonzero(choice.kept[state.boxes.box])
     boxes = rarity.kept_boxes(state.boxes, choice.kept)
     weights = None if choice.weights is None else choice.weights[choice.kept]
     x = state.x if len(rows) == len(state.x) else state.x[rows]
-    at = moments(x, None if weights is None else weights[boxes.box])
+    at = moments(x, None if weights is None else weights[boxes.box], state.request.ddof)
     field = rarity.derivatives_of_kept(state.request.statistics, at, state.field)
     chosen = Chosen(rows, field, weights, choice.optimum, criterion)
-    delta = np.zeros(len(field.omega))
-    return Comparing(x, state.request, state.field, state.deviations, boxes, chosen, state.asymptotic, delta, 0)
+    return Anticipating(x, state.request, state.field, state.deviations, boxes, chosen)
+
+
+def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
+    """What the optimal half-widths at the kept records' estimated density promise."""
+    chosen, boxes = state.chosen, state.boxes
+    weight = None if chosen.weights is None else chosen.weights[boxes.box]
+    asymptotic = asymptotic_uncertainty(state.x, chosen.field, state.request.k, rng, weight)
+    delta = np.zeros(len(chosen.field.omega))
+    return Comparing(state.x, state.request, state.field, state.deviations, boxes, chosen, asymptotic, delta, 0)
 
 
 def compare(state: Comparing) -> Comparing | Certifying:
@@ -192,10 +194,11 @@ def _regression(state: Certifying, index: int) -> RegressionRanges | None:
 
 
 def _certificate(state: Certifying, index: int, found: tuple[Range, ...] | None) -> Certificate:
-    statistic = state.request.statistics[index]
+    statistic, ddof = state.request.statistics[index], state.request.ddof
     if found is None:
-        found = ranges(statistic, state.columns, affordable(state.request.statistics, len(state.boxes.counts)))
-    published = estimates(statistic, state.boxes, found, state.chosen.weights)
+        effort = affordable(state.request.statistics, len(state.boxes.counts))
+        found = ranges(statistic, state.columns, effort, ddof)
+    published = estimates(statistic, state.boxes, found, state.chosen.weights, ddof)
     kept = state.chosen.field
     own, among = kept.owner == index, state.field.owner == index
     nothing = (None,) * len(published)  # what the kept records leave undefined

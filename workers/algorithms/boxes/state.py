@@ -30,6 +30,8 @@ class Request:
     demands : what a box must hold beside k records (l-diversity, kept classes).
     confidence : of the statistical uncertainty, in (0, 1).
     rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
+    ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
+        records; not with weights, which have no sample size.
     """
 
     k: int
@@ -40,6 +42,7 @@ class Request:
     confidence: float = 0.95
     demands: Demands = field(default_factory=Demands)
     rare_records: RareRecords = "keep"
+    ddof: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class Outcome:
     boxes : to be published (bounds, counts), and the restricted box of each kept record.
     chosen : which records are kept, and what they weigh.
     privacy_uncertainty : sum_p w_p sum_i a_i(x_p) D_i(p), w_p = 1/N where not weighed. Restricted, like the two below.
-    asymptotic_uncertainty : Delta of the optimal half-widths at all records' estimated density; None without one.
+    asymptotic_uncertainty : what `privacy_uncertainty` would be with the optimal half-widths at the kept records'
+        estimated density; None without one.
     statistical_uncertainty : A sqrt(sum w^2), A / sqrt(N) where not weighed.
     certificates : one per statistic, in their order.
     """
@@ -137,17 +141,6 @@ class Bounding:
 
 
 @dataclass(frozen=True)
-class Anticipating:
-    """Boxes are there; what the optimum would have been is not known yet."""
-
-    x: FloatArray
-    request: Request
-    field: Influences
-    deviations: FloatArray
-    boxes: Boxes
-
-
-@dataclass(frozen=True)
 class Choosing:
     """Boxes are judged, up to `box`; g and the sums of influences grow in place."""
 
@@ -156,7 +149,6 @@ class Choosing:
     field: Influences
     deviations: FloatArray
     boxes: Boxes
-    asymptotic: float | None
     criterion: Criterion
     published: Influences | None
     g: FloatArray
@@ -165,8 +157,20 @@ class Choosing:
 
 
 @dataclass(frozen=True)
+class Anticipating:
+    """The boxes to publish are there (x their records from here on); what the optimum would have been is not known."""
+
+    x: FloatArray
+    request: Request
+    field: Influences
+    deviations: FloatArray
+    boxes: Boxes
+    chosen: Chosen
+
+
+@dataclass(frozen=True)
 class Comparing:
-    """The uncertainty of the kept boxes is summed over kept records (x from here on) up to `row`, `delta` in place."""
+    """The uncertainty of the kept boxes is summed over their records up to `row`, `delta` in place."""
 
     x: FloatArray
     request: Request
@@ -204,5 +208,5 @@ class Finished:
 
 
 State: TypeAlias = (
-    Checked | Averaging | Measuring | Cutting | Bounding | Anticipating | Choosing | Comparing | Certifying | Finished
+    Checked | Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying | Finished
 )

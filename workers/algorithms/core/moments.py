@@ -6,6 +6,7 @@ x : (N, n), record p in row p, column i in the column's unit.
 w : (N,), weight of each record, any positive total (default 1 each); divided by the total below.
 E : (n,), sum w x.                      (XK slide 4; XF slide 13)
 C : (n, n), sum w (x - E)(x - E)^T, divisor N: the population form (science.md section 1).
+f : N / (N - ddof), by which variances and covariances of the sample form (ddof 1) exceed C.
 """
 
 from dataclasses import dataclass, replace
@@ -21,12 +22,13 @@ _LARGEST = 1e150  # products of two values must stay finite
 
 @dataclass(frozen=True)
 class Moments:
-    """E, C and extremes of weighted records."""
+    """E, C (population form) and extremes of weighted records; `inflation` is f."""
 
     mean: FloatArray
     covariance: FloatArray
     low: FloatArray
     high: FloatArray
+    inflation: float = 1.0
 
     @property
     def constant(self) -> BoolArray:
@@ -60,13 +62,19 @@ def check_records(x: FloatArray) -> None:
             raise InvalidColumnError(column, "magnitudes above 1e150; give the column in a larger unit")
 
 
-def moments(x: FloatArray, weight: FloatArray | None = None) -> Moments:
+def inflation(records: int, ddof: int) -> float:
+    """Return f = N / (N - ddof); infinite where no more than `ddof` records leave the sample form undefined."""
+    return records / (records - ddof) if records > ddof else float("inf")
+
+
+def moments(x: FloatArray, weight: FloatArray | None = None, ddof: int = 0) -> Moments:
     """Mean and covariance in two passes, the second about the first's mean.
 
     Parameters
     ----------
     x : (N, n) records, finite.
     weight : (N,) positive weights, or None for equal ones.
+    ddof : 1 for statistics of the sample form, N being the number of records.
 
     Returns
     -------
@@ -79,7 +87,7 @@ def moments(x: FloatArray, weight: FloatArray | None = None) -> Moments:
     sums = begin(x, weight)
     while not sums.complete:
         sums = add(sums, x, len(x))
-    return sums.moments()
+    return sums.moments(ddof)
 
 
 @dataclass(frozen=True)
@@ -100,14 +108,15 @@ class Sums:
         """Whether all records are counted."""
         return self.row >= self.records
 
-    def moments(self) -> Moments:
-        """The moments of all records, once they are counted."""
+    def moments(self, ddof: int = 0) -> Moments:
+        """The moments of all records, once they are counted; `ddof` 1 for statistics of the sample form."""
         low, high = self.low, self.high
         covariance = self.second - np.outer(self.shift, self.shift)
         covariance = 0.5 * (covariance + covariance.T)
         covariance[low == high, :] = 0.0
         covariance[:, low == high] = 0.0
-        return Moments(np.where(low == high, low, self.mean + self.shift), covariance, low, high)
+        mean = np.where(low == high, low, self.mean + self.shift)
+        return Moments(mean, covariance, low, high, inflation(self.records, ddof))
 
 
 def begin(x: FloatArray, weight: FloatArray | None = None) -> Sums:

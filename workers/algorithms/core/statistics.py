@@ -3,6 +3,9 @@
 Notation
 --------
 E, C, sigma : mean (n,), covariance (n, n), standard deviation (n,), population form (core.moments).
+f : the sample form's variances and covariances are f times, its standard deviations sqrt(f) times those of the
+    population form (core.moments); and so are their natural scales and derivatives. All else does not depend on it: the
+    natural scales of means and regressions are those of the population form.
 T : one component of a statistic, a function of E and C. A regression has 1 + q components, intercept first.
 g : (m,), dT/dE over the m columns of the statistic, in their order.
 G : (m, m) symmetric, dT = g . dE + sum_ab G_ab dC_ab.
@@ -31,6 +34,7 @@ _SIZES: dict[str, tuple[int, int | None]] = {
     "correlation": (2, 2),
     "regression": (2, None),
 }
+_POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
 _COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is told from 0
 
 
@@ -101,8 +105,15 @@ class Fault:
     reason: str
 
 
+def depends_on_ddof(kind: Kind) -> bool:
+    """Whether a statistic's sample form differs from its population form."""
+    return kind in _POWER
+
+
 def undefined_because(statistic: Statistic, moments: Moments) -> Fault | None:
     """What leaves the statistic without a value or a default scale at these moments; None if nothing does."""
+    if depends_on_ddof(statistic.kind) and not np.isfinite(moments.inflation):
+        return Fault((), "one record has no sample form; ddof 1 takes two records or more")
     zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > 0.0]
     constant = "constant (standard deviation 0)"
     if zero and statistic.kind in ("standard_deviation", "correlation"):
@@ -149,8 +160,16 @@ def components(statistic: Statistic, moments: Moments) -> tuple[Component, ...]:
     if statistic.kind == "regression":
         return _regression(mean, covariance, sigma)
     if statistic.kind in ("covariance", "correlation"):
-        return (_pair(statistic.kind, covariance, sigma),)
-    return (_single(statistic.kind, mean, covariance, sigma),)
+        part = _pair(statistic.kind, covariance, sigma)
+    else:
+        part = _single(statistic.kind, mean, covariance, sigma)
+    return (_inflated(part, moments.inflation ** _POWER.get(statistic.kind, 0.0)),)
+
+
+def _inflated(part: Component, factor: float) -> Component:
+    if factor == 1.0:
+        return part
+    return Component(part.value * factor, part.scale * factor, part.by_mean * factor, part.by_covariance * factor)
 
 
 def _single(kind: str, mean: FloatArray, covariance: FloatArray, sigma: FloatArray) -> Component:

@@ -1,0 +1,45 @@
+"""What boxes must hold beside k records, over HTTP on real data: l-diversity and kept columns that are counted."""
+
+import httpx
+import polars as pl
+import pytest
+
+from tests.methods.asking import released, run, succeed
+
+
+@pytest.mark.parametrize("partition", ["optimal", "fast", "mondrian"])
+def test_kept_columns_count_and_boxes_are_diverse_when_asked(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
+) -> None:
+    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age", "hours-per-week"], "k": 8}
+    spec["partition"] = partition
+    counted = succeed(client, spec | {"keep": ["sex", "income"], "count_keep": True})
+    rows = released(client, counted)
+    assert counted["result"]["k_with_keep"] == rows.group_by("box", "sex", "income").len()["len"].min() >= 8
+    assert counted["result"]["boxes"] > 50
+    assert "kept-columns-not-counted" not in client.get(f"/v1/releases/{counted['release_id']}").json()["flags"]
+
+    asked = {"l": 3, "sensitive": ["occupation"], "epsilon": {"education-num": 2}}
+    diverse = succeed(client, spec | asked | {"keep": ["occupation", "education-num"]})
+    boxes = released(client, diverse).group_by("box").agg(pl.col("occupation").drop_nulls(), pl.col("education-num"))
+    assert boxes.height > (100 if partition == "mondrian" else 500)
+    assert boxes["occupation"].list.n_unique().min() >= 3
+    for levels in boxes["education-num"].to_list():
+        taken = [min(levels)]
+        for level in sorted(levels):
+            if level - taken[-1] >= 2:
+                taken.append(level)
+        assert len(taken) >= 3
+
+
+@pytest.mark.parametrize("partition", ["optimal", "fast"])
+def test_demands_no_box_can_meet_are_refused_with_what_could(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
+) -> None:
+    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5, "partition": partition}
+    job = run(client, spec | {"l": 17, "sensitive": ["occupation"], "epsilon": {"education-num": 2}})
+    assert job["state"] == "failed"
+    assert "l = 17 asked, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
+    job = run(client, spec | {"keep": ["native-country"], "count_keep": True})
+    assert job["state"] == "failed"
+    assert "1 records in the rarest class of `keep`: the largest k is 1" in job["error"]["detail"]
