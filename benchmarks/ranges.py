@@ -28,16 +28,20 @@ def boxes_of(x: np.ndarray, k: int) -> Boxes:
     return cells(x, found, (None,) * x.shape[1], np.random.default_rng())
 
 
-def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind) -> Found:
-    """Width, gap and CPU seconds of every pair's range (regression: the slope's)."""
-    asked = [Statistic(kind, pair, 1.0) for pair in itertools.combinations(range(len(columns)), 2)]
+def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind, size: int = 2) -> Found:
+    """Width, gap and CPU seconds of the ranges of every `size` columns (regression: the widest gap of its numbers)."""
+    asked = [Statistic(kind, of, 1.0) for of in itertools.combinations(range(len(columns)), size)]
     effort = affordable(asked, len(boxes.counts))
     found: Found = []
     for statistic in asked:
         start = time.process_time()
-        last = ranges(statistic, columns, effort)[-1]
+        parts = ranges(statistic, columns, effort)
         spent = time.process_time() - start
-        found.append((last.outer.width if last.outer else np.inf, last.gap, spent))
+        gaps = [part.gap for part in parts]
+        last = parts[-1].outer
+        found.append(
+            (last.width if last else np.inf, None if None in gaps else max(g for g in gaps if g is not None), spent)
+        )
     return found
 
 
@@ -53,14 +57,21 @@ def main() -> None:
     columns = [box_column(boxes.lower[:, i], boxes.upper[:, i], boxes.counts.astype(float)) for i in range(x.shape[1])]
     print(f"{len(x)} x {x.shape[1]}, k = {asked.k}: {len(boxes.counts)} boxes")
     print(f"columns, means and variances: {time.process_time() - start:.2f} CPU s")
-    kinds: tuple[Kind, ...] = ("covariance", "correlation", "regression")
-    for kind in kinds:
-        measured(boxes, columns[:2], kind)
-        found = measured(boxes, columns, kind)
-        gaps = [gap for _, gap, _ in found if gap is not None]
+    kinds: tuple[tuple[Kind, int], ...] = (
+        ("covariance", 2),
+        ("correlation", 2),
+        ("regression", 2),
+        ("regression", 3),
+        ("regression", 4),
+    )
+    for kind, size in kinds:
+        measured(boxes, columns[:size], kind, size)
+        found = measured(boxes, columns, kind, size)
+        gaps = [gap for _, gap, _ in found if gap is not None] or [np.nan]
         seconds = [spent for _, _, spent in found]
         print(
-            f"{kind:11} {len(found)} pairs: gap median {np.median(gaps):.4f}, largest {max(gaps):.4f};"
+            f"{kind:11} {len(found)} of {size} columns, {sum(g is None for _, g, _ in found)} without certain range:"
+            f" gap median {np.median(gaps):.4f}, largest {max(gaps):.4f};"
             f" CPU s {sum(seconds):.2f}, longest {max(seconds):.2f}"
         )
 
