@@ -172,6 +172,8 @@ class Rig:
             now=datetime.now(UTC),
         )
         headers = {"Authorization": f"Bearer {key}"}
+        # An upload is answered once a worker has read it; a real one that just started imports the numeric stack first,
+        # which takes long where every core is busy. That nothing hangs is for the deadlines of `wait` to tell.
         return httpx.Client(base_url=address, headers=headers, timeout=120, trust_env=False)
 
     def housekeeping(self) -> Process:
