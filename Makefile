@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 export PYTHON
+# Tests start some hundred processes; without files of bytecode each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 ARGS ?=
 DATA ?=
 
@@ -35,7 +37,7 @@ serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS
 	@exec $(BIN)/surebox serve $(ARGS)
 
 test: $(VENV)/.dev ## every test (ARGS="tests/api -k upload" for some)
-	@$(BIN)/python -m pytest --quiet $(ARGS)
+	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 check: lint types imports documents ## lint, format, types, import contracts, generated documents
 

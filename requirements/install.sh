@@ -48,11 +48,17 @@ if ! recent "$venv/bin/python"; then
 fi
 
 echo "Installing requirements/$lock.txt"
+# For people everything is compiled now, so that the first start is as fast as the next. Tests load a part of dev only:
+# what they load is compiled then.
+if [ "$lock" = demo ]; then uv_compile=--compile-bytecode pip_compile=--compile
+else uv_compile=--no-compile-bytecode pip_compile=--no-compile; fi
 if [ "$with_uv" = yes ]; then
-    install() { quietly uv pip install --quiet --compile-bytecode --python "$venv/bin/python" "$@"; }
+    install() { quietly uv pip install --quiet "$uv_compile" --python "$venv/bin/python" "$@"; }
 else
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || quietly "$venv/bin/python" -m ensurepip
-    install() { quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+    install() {
+        quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$pip_compile" "$@"
+    }
 fi
 install --require-hashes --requirement "requirements/$lock.txt"
 install --no-deps --no-build-isolation --editable .

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 import redis
+from xdist.remote import Producer
 
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
 from tests.servers import Databases, new_broker, new_postgres, short_folder
+from tests.sharing import ByFolder
 
 # One folder of compiled kernels for this process and every worker that a test starts: each compiles once a checkout.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFolder:
+    return ByFolder(config, log)
 
 
 @pytest.fixture(scope="session")
