@@ -42,8 +42,10 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
     """
     found: dict[FieldError, None] = {}
     given = list(errors)
+    faulty_inside = {tuple(error["loc"][:depth]) for error in given for depth in range(len(error["loc"]))}
     for error in given:
-        if _is_echo(error, given):
+        # A list is called too short only because pydantic counts none of its wrong elements.
+        if error["type"] == "too_short" and tuple(error["loc"]) in faulty_inside:
             continue
         where, *location = error["loc"]
         if where in _PARAMETERS:
@@ -52,13 +54,6 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
             pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _discriminator(error)
         found[FieldError(pointer=pointer, detail=_detail(error))] = None
     return list(found)
-
-
-def _is_echo(error: Mapping[str, Any], errors: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a list is called too short only because pydantic counts none of its wrong elements."""
-    place = tuple(error["loc"])
-    inside = any(len(other["loc"]) > len(place) and tuple(other["loc"])[: len(place)] == place for other in errors)
-    return bool(error["type"] == "too_short" and inside)
 
 
 def pointer_of(location: Sequence[str | int], *, body: object, missing: bool = False) -> str:

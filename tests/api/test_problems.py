@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from typing import Annotated, Any, Literal
 
 import httpx
@@ -203,3 +204,13 @@ def test_a_list_of_wrong_elements_is_not_called_too_short_as_well(body: dict[str
         Items.model_validate(body)
     errors = [{**error, "loc": ("body", *error["loc"])} for error in raised.value.errors()]
     assert [error.pointer for error in field_errors(errors, body=body)] == pointers
+
+
+def test_ten_thousand_wrong_elements_cost_a_second_and_not_a_minute() -> None:
+    body = {"items": [{"size": "x"}] * 10_000}
+    with pytest.raises(ValidationError) as raised:
+        Items.model_validate(body)
+    errors = [{**error, "loc": ("body", *error["loc"])} for error in raised.value.errors()]
+    begun = time.process_time()
+    assert len(field_errors(errors, body=body)) == 10_000
+    assert time.process_time() - begun < 5
