@@ -38,7 +38,7 @@ class Load:
         addresses = cycle(self.addresses)
         with httpx.Client(headers=headers, timeout=15, trust_env=False) as http:
             for number in count():
-                if self._stop.wait(0.1):
+                if self._stop.wait(0.2):
                     return
                 name = f"load-{number}"
                 self.accepted[name] = self._ask(http, addresses, name)
