@@ -1,4 +1,4 @@
-"""Fixtures every test may use: real servers, one of each per test session."""
+"""Fixtures every test may use: real servers, one of each per test process."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -52,11 +52,11 @@ class Uploads:
         return Path(self.processes.settings["STORAGE_URL"].removeprefix("file:"))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def service(
     databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Processes, str]]:
-    """API, interactive worker and housekeeping; one of each for all these tests."""
+    """API, interactive worker and housekeeping; one of each per test session."""
     folder = tmp_path_factory.mktemp("datasets")
     url = databases.fresh()
     with processes(folder, database_url=url, redis_url=broker_server.tcp_url(), **LIMITS) as made:

@@ -34,7 +34,7 @@ def service(serve: Callable[..., Service]) -> Service:
     return serve()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def one_service(
     databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:

@@ -88,11 +88,11 @@ class Releases:
         return release_id
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def service(
     databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Processes, str]]:
-    """One API process for all these tests."""
+    """One API process per test session."""
     folder: Path = tmp_path_factory.mktemp("releases")
     url = databases.fresh()
     with processes(folder, database_url=url, redis_url=broker_server.tcp_url()) as made:
