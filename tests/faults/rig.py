@@ -99,6 +99,7 @@ class Rig:
     settings_more: dict[str, Any] = field(default_factory=dict)
     started: list[Process] = field(default_factory=list)
     _database: Database | None = None
+    _connection: psycopg.Connection[dict[str, Any]] | None = None
     _dataset_id: str = ""
 
     @property
@@ -227,8 +228,19 @@ class Rig:
             return submit(unit, submission=submission, broker=broker or JobQueue(self.settings), max_unfinished=1_000)
 
     def rows(self, statement: str, *values: Any) -> list[dict[str, Any]]:
-        with psycopg.connect(self.database_url, autocommit=True, row_factory=dict_row) as connection:
-            return connection.execute(statement, values).fetchall()
+        try:
+            return self._asked().execute(statement, values).fetchall()
+        except psycopg.OperationalError:  # the test has ended the server since the last question
+            return self._asked(again=True).execute(statement, values).fetchall()
+
+    def _asked(self, *, again: bool = False) -> psycopg.Connection[dict[str, Any]]:
+        """The connection of `rows`: waiting asks a hundred times a second, a connection each would keep a core busy."""
+        if self._connection is not None and (again or self._connection.closed):
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
+            self._connection = psycopg.connect(self.database_url, autocommit=True, row_factory=dict_row)
+        return self._connection
 
     def row(self, statement: str, *values: Any) -> dict[str, Any] | None:
         return next(iter(self.rows(statement, *values)), None)
@@ -264,6 +276,8 @@ class Rig:
             process.end()
         if self._database is not None:
             self._database.close()
+        if self._connection is not None:
+            self._connection.close()
 
 
 def _answers(address: str) -> bool:
