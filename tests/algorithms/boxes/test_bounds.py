@@ -1,6 +1,7 @@
 """Cells and tight bounds: cover, disjointness, and what a cut gives away."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -52,8 +53,12 @@ def test_tight_boxes_are_the_extremes_of_their_records_and_disjoint(table: tuple
 
 
 @settings(deadline=None, max_examples=300)
-@given(a=st.floats(-1e150, 1e150), share=st.floats(0, 1, exclude_max=True), steps=st.integers(2, 2**62))
-def test_a_cut_is_strictly_inside_its_gap(a: float, share: float, steps: int) -> None:
+@given(
+    a=st.floats(-1e150, 1e150),
+    share=st.tuples(*[st.floats(0, 1, exclude_max=True)] * 2),
+    steps=st.integers(2, 2**62),
+)
+def test_a_cut_is_strictly_inside_its_gap(a: float, share: tuple[float, float], steps: int) -> None:
     b = a
     for _ in range(min(steps, 3)):
         b = float(np.nextafter(b, np.inf))
@@ -80,6 +85,36 @@ def test_whoever_knows_one_neighbour_does_not_learn_the_other_from_the_cut() -> 
     below = np.array(shares)[np.array(shares) < b]
     assert len(below) / len(shares) == pytest.approx((b - a) / (17.0 - a), abs=0.04)
     assert np.quantile(below, [0.25, 0.5, 0.75]) == pytest.approx(np.quantile(cuts, [0.25, 0.5, 0.75]), abs=0.25)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    ends=st.lists(st.floats(-1e150, 1e150), min_size=2, max_size=2, unique=True).map(sorted),
+    first=st.integers(0, 2**53 - 1),
+    second=st.integers(0, 2**53 - 1),
+)
+def test_a_cut_is_rounded_once_from_its_place_in_the_gap(ends: list[float], first: int, second: int) -> None:
+    a, b = ends
+    place = Fraction(a) + (Fraction(b) - Fraction(a)) * Fraction(first * 2**53 + second, 2**106)
+    nearest = float(place)
+    if not a < nearest < b or abs(nearest) < 1e-250:
+        return
+    point = cut_points(np.array([ends]), np.array([[first / 2**53, second / 2**53]]))[0]
+    assert abs(Fraction(point) - place) <= abs(Fraction(nearest) - place) + abs(Fraction(b) - Fraction(a)) / 2**100
+
+
+def test_the_last_bits_of_a_cut_do_not_tell_the_neighbour_above() -> None:
+    # The attacker knows that the value below is 0 and asks of which whole numbers the cut, in units of 2^-53, is a
+    # multiple. Drawn from 2^53 places in the gap every cut would be one of the gap's width.
+    width = 7
+    x = np.repeat([0.0, float(width)], 400)[:, None]
+    partition = parts(x, 400)
+    rng = np.random.default_rng(6)
+    cuts = np.array([cells(x, partition, ((0.0, float(width)),), rng).upper[0, 0] for _ in range(4000)])
+    units = [Fraction(cut) * 2**53 for cut in cuts if cut < 1.0]  # of larger ones rounding takes the last bits
+    assert len(units) > 400
+    for number in (3, 5, width, 11):
+        assert np.mean([unit % number == 0 for unit in units]) < 1 / number + 0.07
 
 
 def test_no_cell_bound_is_somebodys_value() -> None:
