@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import released, succeed
+from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import (
     axes_of,
     expected_anonymity,
@@ -188,6 +188,25 @@ def test_nothing_public_tells_what_is_restricted(client: httpx.Client) -> None:
         names, numbers = names_and_numbers(answer.json())
         assert not RESTRICTED & names
         assert not said & numbers
+
+
+def test_the_size_of_an_only_cell_does_not_tell_how_many_records_there_were(client: httpx.Client) -> None:
+    # 8 k are more than there are, so that the one cell has all of them; who lacks a value is not released.
+    rng = np.random.default_rng(8)
+    cells = [["" if row == 3 * column else f"{value:.3f}" for column, value in enumerate(pair, 1)]
+             for row, pair in enumerate(rng.normal(size=(60, 2)))]  # fmt: skip
+    dataset = upload(client, "a,b\n" + "\n".join(map(",".join, cells)) + "\n")
+    spec = {"method": "uncertain", "dataset_id": dataset["id"], "columns": ["a", "b"], "scales": "shared"}
+    told = {}
+    for k in (2, 10):
+        job = succeed(client, spec | {"k": k, "missing": "drop", "dismiss": 0, "allow_repeat": True})
+        assert (job["result"]["records"], job["result"]["released"]) == (60, 58)
+        document = client.get(f"/v1/releases/{job['release_id']}/provenance").json()
+        told[k] = json.loads(next(iter(document["activity"].values()))["surebox:parameters"])
+    assert told[2]["cell_size"] == 16
+    assert "cell_size" not in told[10], (
+        "it would be 59: one of the 60 is known to be missing, and one more from the rows"
+    )
 
 
 def names_and_numbers(value: Any) -> tuple[set[str], set[float]]:

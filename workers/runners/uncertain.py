@@ -114,7 +114,7 @@ class UncertainRunner:
                 files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
                 flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
                 statistics=public_estimates(spec.columns, densities),
-                parameters=uncertain_report.public_parameters(spec, calibrated.unit),
+                parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(order)),
                 link=write_link(link, job.scratch),
             ),
         )

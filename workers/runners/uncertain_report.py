@@ -59,12 +59,15 @@ def result(
     return made.model_dump(mode="json")
 
 
-def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64]) -> dict[str, Any]:
-    """What a release may say of how it was made.
+def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64], *, rows: int) -> dict[str, Any]:
+    """What a release of so many rows may say of how it was made.
 
-    The cells' size follows from the largest k where records have their own, which is nobody's business.
+    The cells' size follows from the largest k where records have their own, and from the number of complete records
+    where 8 k are more: neither is anybody's business. A cell with all that is released has no size worth telling.
     """
-    shown = _SPEC - {"k"} if spec.k_column is not None else _SPEC | {"cell_size"}
+    shown = _SPEC - {"k"} if spec.k_column is not None else _SPEC
+    if spec.k_column is None and (spec.cell_size is None or spec.cell_size < rows):
+        shown |= {"cell_size"}
     return spec.model_dump(mode="json", include=set(shown)) | {
         "scaling_units": dict(zip(spec.columns, unit.tolist(), strict=True))
     }
