@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration import calibrate
 from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError
+from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.scaling import FLOOR
 from workers.algorithms.uncertain.schemes_levels import ladder
 from workers.algorithms.uncertain.schemes_rare import dismissed_number, feasible_k
@@ -114,15 +115,15 @@ def test_none_or_at_least_k_are_dismissed(records: int, share: float, k: float, 
     assert dismissed_number(records, share, k) == number
 
 
-def test_a_refusal_names_a_k_that_can_be_had_with_the_same_dismissal() -> None:
+@pytest.mark.parametrize(("model", "k", "least"), [("gaussian", 60.0, 20.0), ("uniform", 100.0, 49.0)])
+def test_a_refusal_names_a_k_that_can_be_had_with_the_same_dismissal(model: Model, k: float, least: float) -> None:
     x = np.random.default_rng(1).normal(size=(100, 2))
     for share in (0.0, 0.1, 0.26):
         with pytest.raises(UnreachableKError) as refused:
-            calibrate(x, Request(k=60.0, dismiss=share))
-        assert refused.value.largest <= feasible_k(100, share, 60.0)
-        assert (
-            oracle.of(x, calibrate(x, Request(k=refused.value.largest, dismiss=share))).min() >= refused.value.largest
-        )
+            calibrate(x, Request(k=k, dismiss=share, model=model))
+        largest = refused.value.largest
+        assert least <= largest <= feasible_k(100, share, k, model)
+        assert oracle.of(x, calibrate(x, Request(k=largest, dismiss=share, model=model))).min() >= largest
 
 
 def test_rungs_are_the_same_for_all_data_and_far_below_the_common_scale() -> None:

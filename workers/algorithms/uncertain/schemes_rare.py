@@ -18,6 +18,7 @@ from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.calibration_kernels import SAFE
 from workers.algorithms.uncertain.calibration_solver import Question, Solved, solving
 from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError, largest_below, supremum
+from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import Tree, growing
 from workers.algorithms.uncertain.scaling import rounded_up
 
@@ -48,16 +49,26 @@ def dismissed_number(records: int, share: float, k: float) -> int:
     return max(wanted, least)
 
 
-def feasible_k(records: int, share: float, k: float) -> float:
-    """A k below `k` that can be had (gaussian, no duplicates), whatever is dismissed for it."""
+def feasible_k(records: int, share: float, k: float, model: Model) -> float:
+    """A k below `k` that can be had (without duplicates), whatever is dismissed for it."""
+
+    def bound(found: float) -> float:
+        return supremum(records - dismissed_number(records, share, found), model)
+
     found = k
-    while found > 1.0 and found >= supremum(records - dismissed_number(records, share, found)) * (1.0 - 9e-6):
-        found = min(largest_below(supremum(records - dismissed_number(records, share, found))), found * (1.0 - 1e-5))
+    while found > 1.0 and found >= bound(found) * (1.0 - 9e-6):
+        found = min(largest_below(bound(found)), found * (1.0 - 1e-5))
     return max(found, 1.0)
 
 
-def refuse_unreached(solved: Solved, need: FloatArray, records: int, share: float = 0.0) -> None:
+def refuse_unreached(
+    solved: Solved, need: FloatArray, records: int, share: float = 0.0, model: Model = "gaussian"
+) -> None:
     """Refuse k where a record has no scale for it.
+
+    Parameters
+    ----------
+    share, model : share dismissed for this k, and of which densities: another k may have fewer dismissed.
 
     Raises
     ------
@@ -67,9 +78,10 @@ def refuse_unreached(solved: Solved, need: FloatArray, records: int, share: floa
     lost = np.isnan(solved.scale)
     if lost.any():
         worst = int(np.argmin(np.where(lost, solved.anonymity, np.inf)))
-        bound = largest_below(float(solved.anonymity[worst]))
-        asked = float(need[worst])
-        raise UnreachableKError(asked, min(bound, feasible_k(records, share, asked)) if share else bound, records)
+        largest, asked = largest_below(float(solved.anonymity[worst])), float(need[worst])
+        if share:
+            largest = min(largest, feasible_k(records, share, asked, model))
+        raise UnreachableKError(asked, largest, records)
 
 
 def asking(tree: Tree, question: Question, request: Request) -> Generator[float, None, Solved]:
@@ -185,7 +197,7 @@ def smallest_common(
     everything = np.arange(len(need))
     first = np.sort(np.argsort(hint, kind="stable")[-_FIRST:])
     solved = yield from asking(tree, Question(first, need[first]), request)
-    refuse_unreached(solved, need[first], len(need), share)
+    refuse_unreached(solved, need[first], len(need), share, request.model)
     anonymity, missing = np.empty(len(need)), float(solved.missing[np.argmax(solved.scale)])
     anonymity[first] = solved.anonymity
     needed = float(solved.scale.max())
@@ -196,7 +208,7 @@ def smallest_common(
         anonymity[others] = tried.anonymity
         short = others[tried.anonymity < need[others] * SAFE]
         solved = yield from asking(tree, Question(short, need[short]), request)
-        refuse_unreached(solved, need[short], len(need), share)
+        refuse_unreached(solved, need[short], len(need), share, request.model)
         anonymity[short] = solved.anonymity
         if len(short) and float(solved.scale.max()) > needed:
             needed, missing = float(solved.scale.max()), float(solved.missing[np.argmax(solved.scale)])
