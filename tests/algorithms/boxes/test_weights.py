@@ -64,6 +64,27 @@ def test_equal_boxes_have_equal_weights() -> None:
     assert found.optimum == pytest.approx(3.0 + 2.0 / np.sqrt(26))
 
 
+@given(boxes, st.floats(0.1, 10), st.sampled_from([-700, -300, 300, 700]))
+def test_powers_of_two_scale_lambda_and_nothing_else(
+    parts: list[tuple[float, int]], statistical: float, power: int
+) -> None:
+    g = np.array([round(value, 3) for value, _ in parts])
+    counts = np.array([count for _, count in parts])
+    one = weigh(g, counts, statistical=statistical)
+    other = weigh(np.ldexp(g, power), counts, statistical=float(np.ldexp(statistical, power)))
+    np.testing.assert_array_equal(one.weights, other.weights)
+    assert other.optimum == np.ldexp(one.optimum, power)
+
+
+def test_boxes_far_above_the_others_change_nothing() -> None:
+    rng = np.random.default_rng(6)
+    g, counts = rng.gamma(1.0, 1.0, 50), rng.integers(5, 10, 50)
+    one = weigh(g, counts, statistical=3.0)
+    other = weigh(np.append(g, [1e200, 1e300]), np.append(counts, [5, 10**6]), statistical=3.0)
+    np.testing.assert_array_equal(other.weights, np.append(one.weights, [0.0, 0.0]))
+    assert other.optimum == one.optimum
+
+
 def test_scaling_both_uncertainties_scales_lambda_and_leaves_the_weights() -> None:
     rng = np.random.default_rng(5)
     g, counts = rng.gamma(1.0, 1.0, 50), rng.integers(5, 10, 50)

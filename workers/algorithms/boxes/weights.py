@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from workers.algorithms.boxes.dismissal import FloatArray, IntArray, validate
 
+_INACTIVE = 4.0  # times A: no box so far above the least g has a weight, and no prefix with one has a root
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -69,20 +71,21 @@ def weigh(g: FloatArray, counts: IntArray, *, statistical: float) -> Weights:
     -----
     XK slides 15 and 16. The printed K and w drop the factor n; with g = n c they are right. One sort and prefix sums
     replace the active-set iteration: O(B log B). g is shifted by its least value, so that the root is taken of small
-    numbers; lambda shifts with g, and w does not change.
+    numbers; lambda shifts with g, and w does not change. Both g and A are then taken in units of a power of two above
+    A, so that no square overflows; lambda is at most A above the least g: whatever is far above that is as good as 4.
     """
     validate(g, counts, statistical)
     least = float(g.min())
     if statistical == 0:
         smallest = g == least
         return Weights(np.where(smallest, 1.0 / counts[smallest].sum(), 0.0), least)
-    order = np.argsort(g, kind="stable")
-    shifted = g[order] - least
-    records, first, root = _active(shifted, counts[order], statistical)
-    above = np.maximum(root - (g - least), 0.0)
+    exponent = int(np.frexp(statistical)[1])
+    shifted = np.ldexp(np.minimum(g - least, np.ldexp(_INACTIVE, exponent)), -exponent)
+    order = np.argsort(shifted, kind="stable")
+    records, first, root = _active(shifted[order], counts[order], float(np.ldexp(statistical, -exponent)))
     scale = 1.0 / (records * root - first)  # K
-    weights = scale * above
-    return Weights(weights / float(counts @ weights), root + least)
+    weights = scale * np.maximum(root - shifted, 0.0)
+    return Weights(weights / float(counts @ weights), float(np.ldexp(root, exponent)) + least)
 
 
 def _active(shifted: FloatArray, counts: IntArray, statistical: float) -> tuple[float, float, float]:
