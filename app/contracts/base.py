@@ -5,7 +5,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 _LABEL = re.compile(r"^[^\x00-\x1f\x7f]{1,200}$")
 
@@ -40,4 +40,10 @@ def _valid_labels(labels: dict[str, str]) -> dict[str, str]:
     return labels
 
 
-Labels = Annotated[dict[str, str], AfterValidator(_valid_labels)]
+#: With a limit pydantic looks at the text itself: half a surrogate pair, which JSON can spell and neither UTF-8 nor the
+#: database can hold, is refused at its place. So every text of a body has one.
+Short = Annotated[str, Field(max_length=200)]
+#: An identifier as a body names it.
+Id = Short
+
+Labels = Annotated[dict[Short, Short], AfterValidator(_valid_labels)]

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, Id
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
@@ -63,8 +63,8 @@ class GroupSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
     method: Literal["group"]
-    auxiliary_dataset_id: str = Field(description="Where rules are learned; it has the columns that name the group.")
-    target_dataset_id: str | None = Field(default=None, description="What is attacked; default: the auxiliary one.")
+    auxiliary_dataset_id: Id = Field(description="Where rules are learned; it has the columns that name the group.")
+    target_dataset_id: Id | None = Field(default=None, description="What is attacked; default: the auxiliary one.")
     vital: Vitals = Field(description="Who belongs to the group.")
     parameter: tuple[ColumnName, ...] = Field(
         min_length=1, max_length=20, description="Columns whose values, taken together, divide the microfile."

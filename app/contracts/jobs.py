@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from app.contracts.base import Contract, Instant, Labels
+from app.contracts.base import Contract, Id, Instant, Labels
 
 
 class JobState(StrEnum):
@@ -59,7 +59,7 @@ class JobSpec(Contract):
 class DatasetJobSpec(JobSpec):
     """A specification that works on one dataset."""
 
-    dataset_id: str = Field(description="The dataset to work on.")
+    dataset_id: Id = Field(description="The dataset to work on.")
 
 
 class Progress(Contract):

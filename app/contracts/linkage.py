@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, Id
 from app.contracts.jobs import JobKind, JobSpec
 
 #: Released rows that are all tried; of more, as many are drawn.
@@ -17,11 +17,11 @@ class LinkageSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
     method: Literal["linkage"]
-    release_id: str = Field(description="The release that is attacked.")
-    dataset_id: str | None = Field(
+    release_id: Id = Field(description="The release that is attacked.")
+    dataset_id: Id | None = Field(
         default=None, description="What the adversary knows; default: the original of the release."
     )
-    original_id: str | None = Field(
+    original_id: Id | None = Field(
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
     )
 

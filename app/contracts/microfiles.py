@@ -20,10 +20,12 @@ from app.contracts.columns import ColumnName, Finite, check_different
 
 #: A point of a membership function; beyond this size differences of points would overflow.
 Point = Annotated[float, Field(ge=-1e150, le=1e150, allow_inf_nan=False)]
+#: A text as long as a field of an upload may be.
+Text = Annotated[StrictStr, Field(max_length=1_000_000)]
 #: A cell as a body names it; it compares as the column's type, so `1` and `"1"` are the same integer.
-Value: TypeAlias = StrictStr | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | StrictBool
+Value: TypeAlias = Text | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | StrictBool
 #: What a cell becomes: a value, or null for missing.
-Recoded: TypeAlias = StrictStr | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | None
+Recoded: TypeAlias = Text | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | None
 
 MOST_TERMS: Final = 100
 MOST_VARIABLES: Final = 100
@@ -154,7 +156,7 @@ class Derived(Contract):
         return self
 
 
-Values: TypeAlias = Annotated[dict[str, Recoded], Field(max_length=MOST_VALUES)]
+Values: TypeAlias = Annotated[dict[Text, Recoded], Field(max_length=MOST_VALUES)]
 
 
 def _kind(given: Any) -> str:

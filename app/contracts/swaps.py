@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, Id
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import DatasetJobSpec, JobKind
 from app.contracts.microfiles import (
@@ -137,9 +137,9 @@ class SwapsSpec(DatasetJobSpec):
 
     method: Literal["swaps"]
     parameter: tuple[ColumnName, ...] = Field(min_length=1, max_length=20)
-    model_job_id: str | None = Field(default=None, description="A `group` job whose rules are the model.")
+    model_job_id: Id | None = Field(default=None, description="A `group` job whose rules are the model.")
     model: GivenModel | None = None
-    auxiliary_dataset_id: str | None = Field(
+    auxiliary_dataset_id: Id | None = Field(
         default=None,
         description="Where the attack afterwards learns new rules; default: as the model's.",
     )

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.api import problems
 from app.api.schemas.jobs import body_of
-from app.contracts.base import Contract
+from app.contracts.base import Contract, Id
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.jobs import methods
 from app.jobs.methods import METHODS, Method
@@ -26,6 +26,7 @@ class OneSpec(JobSpec):
 
     method: Literal["one"]
     k: int
+    of: Id | None = None
     search: Search | None = None
 
 
@@ -121,6 +122,39 @@ def test_a_field_with_the_name_of_a_method_keeps_its_place(serve: Serve) -> None
     client = serve(one=OneSpec, two=TwoSpec)
     assert refused(client, {"method": "two", "one": {"a": ["x"]}}) == ["/one/a/0"]
     assert refused(client, {"method": "two", "one": 7}) == ["/one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer"),
+    [
+        ('"labels": {"a": "\\ud800"}', "/labels/a"),
+        ('"labels": {"\\udfff": "a"}', "/labels"),
+        ('"of": "\\udc00"', "/of"),
+    ],
+)
+def test_half_a_surrogate_pair_is_refused(serve: Serve, text: str, pointer: str) -> None:
+    body = '{"method": "one", "k": 3, ' + text + "}"
+    answer = serve(one=OneSpec).request("POST", "/audits", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert answer.json()["errors"] == [{"pointer": pointer, "detail": "not valid Unicode"}]
+
+
+@pytest.mark.parametrize("methods_of_kind", [method.spec_type for method in METHODS.values()], ids=list(METHODS))
+def test_every_text_of_a_body_has_a_limit(methods_of_kind: type[JobSpec]) -> None:
+    """Without one, pydantic lets half a surrogate pair pass, which no database can hold."""
+
+    def unlimited(schema: Any, at: str = "") -> list[str]:
+        if isinstance(schema, list):
+            return [found for index, inner in enumerate(schema) for found in unlimited(inner, f"{at}/{index}")]
+        if not isinstance(schema, dict):
+            return []
+        limits = {"maxLength", "minLength", "enum", "const", "pattern"}
+        own = [at] if schema.get("type") == "string" and limits.isdisjoint(schema) else []
+        return own + [found for name, inner in schema.items() for found in unlimited(inner, f"{at}/{name}")]
+
+    properties = methods_of_kind.model_json_schema()
+    inner = {name: schema for name, schema in properties["properties"].items() if name != "release_id"}
+    assert unlimited({"properties": inner, "$defs": properties.get("$defs", {})}) == []
 
 
 def test_a_method_that_is_not_built_is_refused_by_name(serve: Serve) -> None:
