@@ -3,10 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from app.contracts.base import Contract
-from app.contracts.columns import ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
 from app.contracts.jobs import DatasetJobSpec, JobKind
 
 
@@ -45,8 +45,16 @@ class Statistic(Contract):
     kind: StatisticKind
     of: tuple[ColumnName, ...] = Field(min_length=1, description="Its columns; regression: the target first.")
     weight: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="How much it matters; omitted: 1 over its natural scale."
+        default=None, ge=0, le=LARGEST, description="How much it matters; omitted: 1 over its natural scale."
     )
+
+    @field_validator("weight")
+    @classmethod
+    def _not_all_but_zero(cls, weight: float | None) -> float | None:
+        if weight is not None and 0 < weight < 1 / LARGEST:
+            msg = f"a weight is 0 or at least {1 / LARGEST:g}"
+            raise ValueError(msg)
+        return weight
 
     @model_validator(mode="after")
     def _right_number_of_columns(self) -> Self:

@@ -1,14 +1,17 @@
 """What specifications of several methods say of columns and their values."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 ColumnName = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+#: Values beyond this size cannot be computed with: sums of their fourth powers overflow.
+LARGEST: Final = 1e70
+Bound = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 #: Public limits of a column, both included.
-Domain = tuple[Finite, Finite]
+Domain = tuple[Bound, Bound]
 
 
 class Missing(StrEnum):

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from app.contracts.base import Contract
-from app.contracts.columns import ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
 from app.contracts.jobs import DatasetJobSpec, JobKind
 
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 
 
 class Model(StrEnum):

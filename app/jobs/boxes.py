@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Final
 
 from app.contracts.boxes import (
     MOST_STATISTICS,
@@ -24,12 +25,16 @@ from app.jobs.columns import (
 )
 from app.jobs.inputs import Given
 
+#: Undefined where a column (a predictor, of a regression) has no spread, whatever their weight.
+_OF_SPREAD: Final = (StatisticKind.STANDARD_DEVIATION, StatisticKind.CORRELATION, StatisticKind.REGRESSION)
+
 
 def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
     """The specification with its default statistics written out: means, variances and correlations.
 
-    Columns with one value are left out (if there are others): their correlations are undefined. Of very many columns
-    the list would be too long; it stays unset, which `check` refuses.
+    Columns with one value are left out (if there are others): their correlations are undefined. If there are no others,
+    their means have a weight, for they have no scale. Of very many columns the list would be too long; it stays unset,
+    which `check` refuses.
     """
     if spec.statistics is not None:
         return spec
@@ -37,7 +42,10 @@ def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
     varying = [name for name in spec.columns if distinct.get(name, 0) > 1]
     if _defaults(len(varying)) > MOST_STATISTICS:
         return spec
-    statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in varying or spec.columns]
+    if not varying:
+        only = tuple(Statistic(kind=StatisticKind.MEAN, of=(name,), weight=1.0) for name in spec.columns)
+        return spec.model_copy(update={"statistics": only})
+    statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in varying]
     statistics += [Statistic(kind=StatisticKind.VARIANCE, of=(name,)) for name in varying]
     statistics += [Statistic(kind=StatisticKind.CORRELATION, of=pair) for pair in combinations(varying, 2)]
     return spec.model_copy(update={"statistics": tuple(statistics)})
@@ -54,6 +62,8 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
         *_unknown(spec, named(profile)),
         *_names(spec),
         *_too_many(spec),
+        *_undefined(spec, named(profile)),
+        *_diverse(spec, named(profile)),
         *wrong_values(spec, profile),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
         *_no_sample_form(spec, records=complete_records(spec, profile)),
@@ -85,6 +95,32 @@ def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
         )
     if records <= spec.ddof and any(one.kind in WITH_SAMPLE_FORM for one in spec.statistics or ()):
         yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
+
+
+def _undefined(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
+    """Statistics that a column with one value leaves undefined."""
+    for index, statistic in enumerate(spec.statistics or ()):
+        constant = [name for name in statistic.of if name in columns and columns[name].distinct == 1]
+        spread = statistic.of[1:] if statistic.kind is StatisticKind.REGRESSION else statistic.of
+        if statistic.kind in _OF_SPREAD and not set(constant).isdisjoint(spread):
+            detail = f"the {statistic.kind} is undefined: column {constant[-1]!r} has one value"
+            yield FieldError(pointer("statistics", index), detail)
+        elif constant and statistic.weight is None:
+            detail = (
+                f"column {constant[0]!r} has one value, so the {statistic.kind} has no natural scale: give it a weight"
+            )
+            yield FieldError(pointer("statistics", index), detail)
+
+
+def _diverse(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
+    """More values in a box than a column has altogether."""
+    if spec.l is None:
+        return
+    counted = {name: columns[name].distinct for name in (*spec.sensitive, *spec.epsilon) if name in columns}
+    fewest = min(counted, key=counted.__getitem__, default=None)
+    if fewest is not None and counted[fewest] < spec.l:
+        told = f"column {fewest!r} has {counted[fewest]} values: the largest l is {counted[fewest]}"
+        yield FieldError("/l", f"l = {spec.l} asked, {told}")
 
 
 def _names(spec: BoxesSpec) -> Iterator[FieldError]:

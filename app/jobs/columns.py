@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from app.contracts.columns import Missing
+from app.contracts.columns import LARGEST, Missing
 from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
 from app.errors import FieldError, pointer
 
@@ -78,8 +78,11 @@ def wrong_numbers(where: str, column: Column, summary: NumericSummary) -> Iterat
     """Numbers of a column that a computation with doubles cannot take; `where` is the pointer to its name."""
     if summary.infinite:
         yield FieldError(where, f"column {column.name!r} has {summary.infinite} infinite values")
-    if column.type is ColumnType.INTEGER and _wide(summary):
+    if column.type is ColumnType.INTEGER and _size(summary) > EXACT_INTEGER:
         yield FieldError(where, f"column {column.name!r} has integers beyond 2^53 in size")
+    elif _size(summary) > LARGEST:
+        detail = f"column {column.name!r} has magnitudes above {LARGEST:g}; give the column in a larger unit"
+        yield FieldError(where, detail)
 
 
 def complete_records(spec: OfColumns, profile: Profile) -> int:
@@ -97,9 +100,8 @@ def too_few(k: float, *, largest: int, rows: int) -> Iterator[FieldError]:
         yield FieldError("/k", f"k = {k:.16g} asked, {what}: the largest k is {largest}")
 
 
-def _wide(summary: NumericSummary) -> bool:
-    ends = (summary.finite_minimum or 0.0, summary.finite_maximum or 0.0)
-    return max(map(abs, ends)) > EXACT_INTEGER
+def _size(summary: NumericSummary) -> float:
+    return max(abs(summary.finite_minimum or 0.0), abs(summary.finite_maximum or 0.0))
 
 
 def _outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:

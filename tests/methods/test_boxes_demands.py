@@ -37,9 +37,14 @@ def test_demands_no_box_can_meet_are_refused_with_what_could(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
 ) -> None:
     spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5, "partition": partition}
-    job = run(client, spec | {"l": 17, "sensitive": ["occupation"], "epsilon": {"education-num": 2}})
+    job = run(client, spec | {"l": 9, "sensitive": ["occupation"], "epsilon": {"education-num": 2}})
     assert job["state"] == "failed"
-    assert "l = 17 asked, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
+    assert "l = 9 asked, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
+    answer = client.post("/v1/anonymizations", json=spec | {"l": 15, "sensitive": ["occupation"], "keep": ["sex"]})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, "the profile knows how many values there are"
+    assert answer.json()["errors"] == [
+        {"pointer": "/l", "detail": "l = 15 asked, column 'occupation' has 14 values: the largest l is 14"}
+    ]
     job = run(client, spec | {"keep": ["native-country"], "count_keep": True})
     assert job["state"] == "failed"
     assert "1 records in the rarest class of `keep`: the largest k is 1" in job["error"]["detail"]

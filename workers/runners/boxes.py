@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.contracts.boxes import BoxesSpec, Partition
 from app.contracts.columns import Missing
 from app.contracts.jobs import Progress
-from app.errors import FieldError, InfeasibleError, InvalidError
+from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method
@@ -183,7 +183,7 @@ def _checked(values: NDArray[np.float64], spec: BoxesSpec, held: Demands) -> Sta
     except OutsideDomainError as error:
         name = spec.columns[error.column]
         detail = f"{error.count} values of column {name!r} lie outside its domain"
-        raise InvalidError(detail, errors=[FieldError(f"/domains/{name}", detail)]) from None
+        raise InvalidError(detail, errors=[FieldError(pointer("domains", name), detail)]) from None
     except InvalidColumnError as error:
         detail = f"column {spec.columns[error.column]!r}: {error.reason}"
         raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None

@@ -50,7 +50,7 @@ def init(x: FloatArray, request: Request) -> State:
     Raises
     ------
     InvalidColumnError
-        NaN, infinities, magnitudes above 1e150; values outside a declared domain (OutsideDomainError).
+        NaN, infinities, magnitudes above 1e70; values outside a declared domain (OutsideDomainError).
     InfeasibleKError
         k above N, or above the records of a kept class.
     InfeasibleDiversityError

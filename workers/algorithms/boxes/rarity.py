@@ -190,7 +190,7 @@ def with_statistical(criterion: Criterion, field: Influences, sums: FloatArray, 
     The sum over statistics, which bounds (science.md section 1).
     """
     deviations = np.sqrt(np.maximum(sums[:, 1] - sums[:, 0] ** 2, 0.0))
-    z = float(ndtri(0.5 + 0.5 * confidence))
+    z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity
     return replace(criterion, statistical=_rounded(float(z * (field.omega @ deviations))))
 
 

@@ -70,5 +70,5 @@ def statistical_uncertainty(omega: FloatArray, deviations: FloatArray, confidenc
     -----
     The sum over statistics, not the root of squares: it is the one that bounds (science.md section 1).
     """
-    z = float(ndtri(0.5 + 0.5 * confidence))
+    z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity
     return float(z * (omega @ deviations) / np.sqrt(records))

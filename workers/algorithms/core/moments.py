@@ -17,7 +17,7 @@ from workers.algorithms.core.errors import InvalidColumnError
 from workers.algorithms.core.types import BoolArray, FloatArray
 
 _BLOCK = 8192
-_LARGEST = 1e150  # products of two values must stay finite
+_LARGEST = 1e70  # sums of fourth powers must stay finite: the variance of a variance has them
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def check_records(x: FloatArray) -> None:
     ValueError
         Not a float64 matrix with at least one record and one column.
     InvalidColumnError
-        A column holds NaN, infinities, or magnitudes above 1e150.
+        A column holds NaN, infinities, or magnitudes above 1e70.
     """
     if x.ndim != 2 or x.dtype != np.float64 or 0 in x.shape:
         msg = f"records must be a float64 matrix (N >= 1, n >= 1), got shape {x.shape} of {x.dtype}"
@@ -59,7 +59,7 @@ def check_records(x: FloatArray) -> None:
         if not (np.isfinite(low[column]) and np.isfinite(high[column])):
             raise InvalidColumnError(column, "missing or infinite values")
         if max(abs(low[column]), abs(high[column])) > _LARGEST:
-            raise InvalidColumnError(column, "magnitudes above 1e150; give the column in a larger unit")
+            raise InvalidColumnError(column, "magnitudes above 1e70; give the column in a larger unit")
 
 
 def inflation(records: int, ddof: int) -> float:

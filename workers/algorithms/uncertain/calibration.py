@@ -53,7 +53,7 @@ def init(x: FloatArray, request: Request) -> State:
     Raises
     ------
     InvalidColumnError
-        NaN, infinities, magnitudes above 1e150.
+        NaN, infinities, magnitudes above 1e70.
     ValueError
         Numbers outside their range, see `check_request`.
     """

@@ -134,7 +134,7 @@ def check_request(x: FloatArray, request: Request) -> None:
     ValueError
         Numbers outside their range, k not one or one per record, shapes that `scales` excludes.
     InvalidColumnError
-        NaN, infinities, magnitudes above 1e150.
+        NaN, infinities, magnitudes above 1e70.
     """
     check_records(x)
     k = np.asarray(request.k, dtype=np.float64)

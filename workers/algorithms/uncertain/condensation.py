@@ -93,7 +93,7 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> State:
     Raises
     ------
     InvalidColumnError
-        NaN, infinities, magnitudes above 1e150.
+        NaN, infinities, magnitudes above 1e70.
     InfeasibleKError
         More than there are records.
     ValueError
