@@ -8,6 +8,7 @@ neither may reach a client. A parameter that is not part of the body is named as
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from app.contracts.base import MisplacedError
 from app.errors import FieldError, pointer
 
 #: Messages of pydantic that quote what was sent, and what is said instead.
@@ -51,7 +52,7 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
         if where in _PARAMETERS:
             pointer = _PARAMETERS[where] + ".".join(str(part) for part in location[:1])
         else:
-            pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _discriminator(error)
+            pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _inside(error)
         found[FieldError(pointer=pointer, detail=_detail(error))] = None
     return list(found)
 
@@ -93,7 +94,10 @@ def _has(value: object, part: str | int) -> bool:
     return isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value)
 
 
-def _discriminator(error: Mapping[str, Any]) -> str:
+def _inside(error: Mapping[str, Any]) -> str:
+    """The rest of the way, where what is wrong with a whole model lies in one of its fields."""
+    if error["type"] == "value_error" and isinstance(error["ctx"]["error"], MisplacedError):
+        return pointer(*error["ctx"]["error"].parts)
     if error["type"] not in {"union_tag_invalid", "union_tag_not_found"}:
         return ""
     return "/" + str(error["ctx"]["discriminator"]).strip("'")

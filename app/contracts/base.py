@@ -16,6 +16,14 @@ class Contract(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null")
 
 
+class MisplacedError(ValueError):
+    """A field that does not fit another one; `parts` lead to it from the model that finds out."""
+
+    def __init__(self, detail: str, *parts: str | int) -> None:
+        super().__init__(detail)
+        self.parts = parts
+
+
 def new_id(prefix: str) -> str:
     """An opaque identifier that reveals neither order nor content."""
     return f"{prefix}_{secrets.token_hex(12)}"

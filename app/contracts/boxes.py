@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
 from app.contracts.jobs import DatasetJobSpec, JobKind
 
@@ -61,11 +61,11 @@ class Statistic(Contract):
         least, most = ARITY[self.kind]
         if len(set(self.of)) != len(self.of):
             msg = f"{self.kind} takes different columns in `of`"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "of")
         if len(self.of) < least or (most is not None and len(self.of) > most):
             wanted = str(least) if least == most else f"{least} or more"
             msg = f"{self.kind} takes {wanted} columns in `of`, {len(self.of)} given"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "of")
         return self
 
 
@@ -136,10 +136,10 @@ class BoxesSpec(DatasetJobSpec):
         check_domains(self.domains)
         if (self.epsilon or self.sensitive) and self.l is None:
             msg = "`epsilon` and `sensitive` need `l`"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "l")
         if self.l is not None and not (self.epsilon or self.sensitive):
             msg = "`l` needs `sensitive` or `epsilon` columns that it counts"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "l")
         return self
 
 

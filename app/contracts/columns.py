@@ -5,6 +5,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from app.contracts.base import MisplacedError
+
 ColumnName = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 #: Values beyond this size cannot be computed with: sums of their fourth powers overflow.
@@ -21,16 +23,17 @@ class Missing(StrEnum):
     DROP = "drop"
 
 
-def check_different(*, field: str, names: tuple[str, ...]) -> None:
-    """Raise ValueError when a column stands twice in a field."""
-    if len(set(names)) != len(names):
-        msg = f"a column stands twice in `{field}`"
-        raise ValueError(msg)
+def check_different(*, field: str, names: tuple[str, ...], inner: str | None = None) -> None:
+    """Raise an error when a column stands twice in a list, or in a field of its elements."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            msg = f"a column stands twice in `{field}`"
+            raise MisplacedError(msg, field, index, *(() if inner is None else (inner,)))
 
 
 def check_domains(domains: dict[str, tuple[float, float]]) -> None:
-    """Raise ValueError when a domain is empty."""
+    """Raise an error when a domain is empty."""
     for column, (lo, hi) in domains.items():
         if not lo < hi:
             msg = f"the domain of {column!r} must be [lo, hi] with lo below hi"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "domains", column)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.contracts.base import Contract, Id
+from app.contracts.base import Contract, Id, MisplacedError
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
@@ -37,7 +37,7 @@ class EvolutionSearch(Contract):
     def _sizes(self) -> Self:
         if self.replaced > self.population:
             msg = "more rules would be replaced than there are in the population"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "replaced")
         return self
 
 
@@ -88,7 +88,7 @@ class GroupSpec(JobSpec):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_different(field="parameter", names=self.parameter)
-        check_different(field="vital", names=tuple(one.column for one in self.conditions))
+        check_different(field="vital", names=tuple(one.column for one in self.conditions), inner="column")
         check_variables(self.variables)
         return self
 

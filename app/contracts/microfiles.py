@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Finite, check_different
 
 #: A point of a membership function; beyond this size differences of points would overflow.
@@ -72,10 +72,10 @@ class PointsTerm(Contract):
         wanted = POINTS[self.shape]
         if len(self.points) != wanted:
             msg = f"the term {self.name!r} needs {wanted} points for the shape {self.shape}, {len(self.points)} given"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "points")
         if any(left > right for left, right in zip(self.points, self.points[1:], strict=False)):
             msg = f"the points of the term {self.name!r} are out of order: each must be at least the one before it"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "points")
         return self
 
 
@@ -94,20 +94,20 @@ class Variable(Contract):
         lo, hi = self.range
         if lo > hi:
             msg = f"the range of {self.column!r} must be [lo, hi] with lo not above hi"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "range")
         names = [term.name for term in self.terms]
         if len(set(names)) != len(names):
             msg = f"two terms of {self.column!r} have the same name"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "terms")
         return self
 
 
 def check_variables(variables: tuple[Variable, ...]) -> None:
     """Raise ValueError when a column stands twice, or no variable has terms."""
-    check_different(field="variables", names=tuple(variable.column for variable in variables))
+    check_different(field="variables", names=tuple(one.column for one in variables), inner="column")
     if not any(variable.terms for variable in variables):
         msg = "no variable has terms: there is nothing that a rule could say"
-        raise ValueError(msg)
+        raise MisplacedError(msg, "variables")
 
 
 class Vital(Contract):
@@ -148,11 +148,11 @@ class Derived(Contract):
         check_different(field="columns", names=self.columns)
         if not self.cases and (len(self.columns) > 1 or self.otherwise is not None):
             msg = "several columns become one by `cases`; none is given"
-            raise ValueError(msg)
-        for case in self.cases:
+            raise MisplacedError(msg, "cases")
+        for index, case in enumerate(self.cases):
             if unknown := set(case.when) - set(self.columns):
                 msg = f"a case asks for {min(unknown)!r}, which is not one of `columns`"
-                raise ValueError(msg)
+                raise MisplacedError(msg, "cases", index, "when", min(unknown))
         return self
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.contracts.base import Contract, Id
+from app.contracts.base import Contract, Id, MisplacedError
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import DatasetJobSpec, JobKind
 from app.contracts.microfiles import (
@@ -44,13 +44,13 @@ class GivenModel(Contract):
         for index, rule in enumerate(self.rules):
             if len(rule.terms) != len(sizes):
                 msg = f"rule {index} has {len(rule.terms)} terms; {len(sizes)} variables have terms"
-                raise ValueError(msg)
+                raise MisplacedError(msg, "rules", index, "terms")
             if not any(rule.terms):
                 msg = f"rule {index} says nothing: every record would belong to the group"
-                raise ValueError(msg)
+                raise MisplacedError(msg, "rules", index, "terms")
             if any(term > most for term, most in zip(rule.terms, sizes, strict=True)):
                 msg = f"rule {index} names a term that its variable does not have"
-                raise ValueError(msg)
+                raise MisplacedError(msg, "rules", index, "terms")
         return self
 
 
@@ -69,18 +69,18 @@ class Mask(Contract):
     def _one_direction(self) -> Self:
         if (self.at_most is None) == (self.at_least is None):
             msg = "either `at_most` (to lower the signal) or `at_least` (to raise it) is needed"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "at_most")
         if (self.zero_at is not None and self.at_most is None) or (
             self.zero_below is not None and self.at_least is None
         ):
             msg = "`zero_at` goes with `at_most`, `zero_below` with `at_least`"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "zero_at" if self.at_most is None else "zero_below")
         if self.at_most is not None and self.zero_at is not None and self.zero_at <= self.at_most:
             msg = "`zero_at` must be above `at_most`"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "zero_at")
         if self.at_least is not None and self.zero_below is not None and self.zero_below >= self.at_least:
             msg = "`zero_below` must be below `at_least`"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "zero_below")
         return self
 
 
@@ -101,7 +101,7 @@ class Metric(Contract):
     def _consistent(self) -> Self:
         if both := set(self.ordinal) & set(self.categorical):
             msg = f"{min(both)!r} cannot be ordinal and categorical at once"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "categorical", min(both))
         if not any((*self.ordinal.values(), *self.categorical.values())):
             msg = "some column must have a weight above 0"
             raise ValueError(msg)
@@ -172,7 +172,7 @@ class SwapsSpec(DatasetJobSpec):
         check_different(field="drop", names=self.drop)
         if (self.model_job_id is None) == (self.model is None):
             msg = "either `model_job_id` or `model` is needed"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "model_job_id" if self.model is None else "model")
         return self
 
 

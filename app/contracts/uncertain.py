@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
 from app.contracts.jobs import DatasetJobSpec, JobKind
 
@@ -88,7 +88,7 @@ class UncertainSpec(DatasetJobSpec):
     def _consistent(self) -> Self:
         if self.k is None and self.k_column is None:
             msg = "`k` or `k_column` is needed"
-            raise ValueError(msg)
+            raise MisplacedError(msg, "k")
         check_different(field="columns", names=self.columns)
         check_different(field="keep", names=self.keep)
         check_domains(self.domains)

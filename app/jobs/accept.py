@@ -104,5 +104,5 @@ def _earlier_draws(unit: UnitOfWork, *, asker: Asker, method: Method, sha256: st
 def _refuse(errors: list[FieldError]) -> None:
     """One error that tells all of them, in words and by pointer."""
     if errors:
-        told = "; ".join(f"{error.pointer}: {error.detail}" for error in errors[:5])
+        told = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in errors[:5])
         raise InvalidError(told + ("; …" if len(errors) > 5 else ""), errors=errors)

@@ -1,6 +1,6 @@
 """What the specification of `swaps`, its model and the dataset's profile decide before a job is accepted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +105,7 @@ def check(spec: SwapsSpec, given: Given) -> list[FieldError]:
         *_parameter(spec, model, file),
         *_values(spec, file),
         *_disjoint(spec),
+        *_exchanged(spec),
         *_ceilings(spec),
         *_dropped(spec, profile),
         *_weighed(spec, file),
@@ -150,17 +151,36 @@ def _values(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
         yield from wrong_parameter_values(values, spec.parameter, file, where=where, inner=inner)
         seen: set[tuple[str, ...]] = set()
         for index, value in enumerate(values):
-            key = tuple(str(part) for part in value)
+            key = _key(value)
             if key in seen:
                 yield FieldError(where + pointer(index) + inner, "this value stands there twice")
             seen.add(key)
 
 
 def _disjoint(spec: SwapsSpec) -> Iterator[FieldError]:
-    sources = {tuple(str(part) for part in value) for value in spec.sources or ()}
+    sources = {_key(value) for value in spec.sources or ()}
     for index, value in enumerate(spec.targets or ()):
-        if tuple(str(part) for part in value) in sources:
+        if _key(value) in sources:
             yield FieldError(pointer("targets", index), "this value is a source: it cannot be a target as well")
+
+
+def _exchanged(spec: SwapsSpec) -> Iterator[FieldError]:
+    """Members leave what is lowered and come to what is raised: the one is a source, the other a target."""
+    given = {"sources": spec.sources, "targets": spec.targets}
+    listed = {name: None if found is None else {_key(value) for value in found} for name, found in given.items()}
+    for index, one in enumerate(() if spec.mask == "outliers" else spec.mask):
+        done, wanted, other = ("lowered", "sources", "targets")
+        if one.at_least is not None:
+            done, wanted, other = ("raised", "targets", "sources")
+        for name, should in ((wanted, True), (other, False)):
+            found = listed[name]
+            if found is not None and (_key(one.value) in found) is not should:
+                told = f"this value is to be {done} and is {'not ' if should else ''}one of `{name}`"
+                yield FieldError(pointer("mask", index, "value"), told)
+
+
+def _key(value: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(part) for part in value)
 
 
 def _ceilings(spec: SwapsSpec) -> Iterator[FieldError]:

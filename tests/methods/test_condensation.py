@@ -98,7 +98,7 @@ def test_records_with_missing_values_are_left_out_when_asked(client: httpx.Clien
         ({"columns": ["größe", "nein"]}, "/columns/1", "no column 'nein'"),
         ({"columns": ["text"]}, "/columns/0", "not numeric"),
         ({"columns": ["leer"]}, "/columns/0", "10 missing values"),
-        ({"columns": ["größe", "größe"]}, "", "twice"),
+        ({"columns": ["größe", "größe"]}, "/columns/1", "twice"),
         ({"k": 41}, "/k", "the largest k is 40"),
         ({"k": 31, "columns": ["leer"], "missing": "drop"}, "/k", "the largest k is 30"),
         ({"k": 0}, "/k", ""),
