@@ -64,6 +64,23 @@ def test_types_are_found_or_asked_for(uploads: Uploads) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ({"type": "b:integer"}, "?type"),
+        ({"type": "nowhere:integer"}, "?type"),
+        ({"header": "false", "column": ["only"]}, "?column"),
+        ({"delimiter": "ab"}, "?delimiter"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_named_alike_whoever_finds_out(
+    uploads: Uploads, query: dict[str, Any], pointer: str
+) -> None:
+    answer = uploads.post(b"a,b\n1,x\n", params=query)
+    assert answer.status_code == 422
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
 def test_every_format_and_gzip_are_read_alike(uploads: Uploads) -> None:
     table = io.BytesIO()
     pq.write_table(pa.table({"age": [31, 7], "name": ["Ann", "Bo"]}), table)

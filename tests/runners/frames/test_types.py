@@ -118,7 +118,7 @@ def test_cells_that_are_not_of_the_type_asked_for_are_counted_and_the_first_line
         read(tmp_path, text, format="csv", type={"b": kind})
     assert "column 'b': 2 cells" in caught.value.detail
     assert "line 5" in caught.value.detail
-    assert caught.value.errors[0].pointer == "type"
+    assert caught.value.errors[0].pointer == "?type"
     assert "secret" not in repr(caught.value.problem())
 
 

@@ -73,7 +73,7 @@ def test_options_that_cannot_be_applied_are_refused_by_name(
     with pytest.raises(InvalidError) as caught:
         read(tmp_path, b"a,b\n1,2\n", **{"format": "csv", **options})
     assert caught.value.detail.startswith(message)
-    assert caught.value.errors[0].pointer == message.split("`")[1]
+    assert caught.value.errors[0].pointer == "?" + message.split("`")[1]
 
 
 @pytest.mark.parametrize(

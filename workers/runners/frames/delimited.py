@@ -74,7 +74,7 @@ class _Fields:
 
 
 def _invalid(parameter: str, detail: str) -> InvalidError:
-    return InvalidError(f"`{parameter}` {detail}.", errors=[FieldError(parameter, detail)])
+    return InvalidError(f"`{parameter}` {detail}.", errors=[FieldError(f"?{parameter}", detail)])
 
 
 class DelimitedReader:

@@ -217,12 +217,12 @@ class _Converter:
         """Refuse the column if texts could not be read as asked."""
         for _, count, row in self._survey.refusals():
             detail = f"column {self._name!r}: {count} cells cannot be read as {self._column}, the first in record {row}"
-            raise InvalidError(f"`type`: {detail}.", errors=[FieldError("type", detail)])
+            raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
 
     def _problem(self) -> Exception:
         if self._asked:
             detail = f"column {self._name!r} cannot be read as {self._column} without loss"
-            return InvalidError(f"`type`: {detail}.", errors=[FieldError("type", detail)])
+            return InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
         return UnreadableError(
             f"Column {self._name!r} has a value that cannot be held as {self._column}: text that is not UTF-8, or a "
             "day outside the years 0001 to 9999."

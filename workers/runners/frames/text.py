@@ -41,7 +41,7 @@ def check_type_names(asked: dict[str, ColumnType], names: Sequence[str]) -> None
     unknown = [name for name in asked if name not in set(names)]
     if unknown:
         detail = f"no column is named {', '.join(map(repr, unknown))}"
-        raise InvalidError(f"`type`: {detail}.", errors=[FieldError("type", detail)])
+        raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
 
 
 def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) -> Profile:
@@ -111,7 +111,7 @@ def _check_refusals(survey: Survey, asked: dict[str, ColumnType], names: Sequenc
         for j, count, line in survey.refusals()
     ]
     if problems:
-        errors = [FieldError("type", problem) for problem in problems]
+        errors = [FieldError("?type", problem) for problem in problems]
         raise InvalidError(f"`type`: {problems[0]}; declare `missing` tokens or ask for another type.", errors=errors)
 
 

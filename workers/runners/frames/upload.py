@@ -100,4 +100,4 @@ def _check_applicable(options: ReadOptions) -> None:
     given = [name for name in _ONLY_DELIMITED if getattr(options, name) != ReadOptions.model_fields[name].default]
     if given:
         detail = f"applies to CSV and TSV only, not to {options.format}"
-        raise InvalidError(f"`{given[0]}` {detail}.", errors=[FieldError(name, detail) for name in given])
+        raise InvalidError(f"`{given[0]}` {detail}.", errors=[FieldError(f"?{name}", detail) for name in given])
