@@ -124,7 +124,8 @@ def _diverse(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError
 
 
 def _names(spec: BoxesSpec) -> Iterator[FieldError]:
-    taken = {"box", "weight"} | {f"{name}_{end}" for name in spec.columns for end in ("lo", "hi")}
+    own = {"box", "weight"} if spec.rare_records is RareRecords.WEIGH else {"box"}
+    taken = own | {f"{name}_{end}" for name in spec.columns for end in ("lo", "hi")}
     for index, name in enumerate(spec.keep):
         if name in spec.columns:
             yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")

@@ -329,6 +329,15 @@ def test_regression_has_a_list_intercept_first(client: httpx.Client, adult: tupl
     assert len(found["estimate"]) == len(found["linear"]) == 3
 
 
+def test_a_column_named_weight_can_be_kept_where_boxes_have_none(client: httpx.Client) -> None:
+    dataset = upload(client, "x,weight\n" + "".join(f"{i},{i % 3}\n" for i in range(40)))
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 4, "keep": ["weight"]}
+    assert sorted(released(client, succeed(client, spec))["weight"]) == sorted(i % 3 for i in range(40))
+    answer = client.post("/v1/anonymizations", json=spec | {"rare_records": "weigh"})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert answer.json()["errors"][0]["pointer"] == "/keep/0"
+
+
 def test_infinities_are_refused(client: httpx.Client) -> None:
     dataset = upload(client, "x\n1\ninf\n2\n3\n")
     spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1, "partition": "fast"}
