@@ -1,6 +1,6 @@
 """What routes depend on. All of it is async and waits for nothing: no thread is spent before the route itself."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Final
@@ -49,8 +49,9 @@ ResourcesDep = Annotated[Resources, Depends(get_resources)]
 class Require:
     """The dependency `require` returns; routes are walked for it by the OpenAPI document and by tests."""
 
-    def __init__(self, scopes: frozenset[str], *, limited: bool) -> None:
+    def __init__(self, scopes: frozenset[str], *, limited: bool, instead: frozenset[str] = frozenset()) -> None:
         self.scopes = scopes
+        self.instead = instead
         self.limited = limited
 
     async def __call__(self, request: Request) -> Principal:
@@ -61,7 +62,7 @@ class Require:
         if not isinstance(principal, Principal):
             raise UnauthorizedError("send your API key as `Authorization: Bearer <key>`")
         missing = principal.missing(self.scopes)
-        if missing:
+        if missing and (not self.instead or principal.missing(self.instead)):
             names = ", ".join(sorted(missing))
             raise ForbiddenError(f"this key lacks the scope {names}: ask for a key that has it")
         if self.limited:
@@ -70,7 +71,9 @@ class Require:
         return principal
 
 
-def require(*scopes: str, limited: bool = True) -> Callable[[Request], Awaitable[Principal]]:
+def require(
+    *scopes: str, limited: bool = True, instead: Sequence[str] = ()
+) -> Callable[[Request], Awaitable[Principal]]:
     """A dependency that gives the Principal: `Annotated[Principal, Depends(require("jobs:read"))]`.
 
     Parameters
@@ -79,9 +82,11 @@ def require(*scopes: str, limited: bool = True) -> Callable[[Request], Awaitable
         What the key must carry, all of them; a key with `admin` carries everything.
     limited
         Whether the request counts against the owner's rate. False for reads of a job's state only.
+    instead
+        Scopes that let a request through as well; the route itself has to see what such a key may not.
     """
-    wanted = frozenset(scopes)
-    if not wanted or wanted.difference(scope.value for scope in Scope):
-        msg = f"a route requires scopes of app.auth.principal.Scope, not {sorted(wanted)}"
+    wanted, other = frozenset(scopes), frozenset(instead)
+    if not wanted or (wanted | other).difference(scope.value for scope in Scope):
+        msg = f"a route requires scopes of app.auth.principal.Scope, not {sorted(wanted | other)}"
         raise ValueError(msg)
-    return Require(wanted, limited=limited)
+    return Require(wanted, limited=limited, instead=other)

@@ -140,7 +140,8 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
     if required is None:
         operation["security"] = []
     else:
-        operation["security"] = [{"bearer": sorted(required.scopes)}]
+        ways = [required.scopes, required.instead] if required.instead else [required.scopes]
+        operation["security"] = [{"bearer": sorted(scopes)} for scopes in ways]
         common |= {str(status): described(text) for status, text in _COMMON.items()}
         if required.limited:
             common["429"] = described("Too many requests of this owner; `Retry-After` says when to try again.")

@@ -8,21 +8,30 @@ from app.db.repositories import job_results, jobs
 from app.db.repositories.job_results import StoredProvenance, StoredResult
 from app.db.repositories.jobs import JobFilter
 from app.db.session import Connection, Database
-from app.errors import JobFailedError, JobUnfinishedError, NotFoundError
+from app.errors import ForbiddenError, JobFailedError, JobUnfinishedError, NotFoundError
 
 _SHOWN = frozenset(JobKind)
 
 
-def read_job(*, database: Database, owner: str, job_id: str) -> JobRecord:
+def read_job(*, database: Database, owner: str, job_id: str, answers_only: bool = False) -> JobRecord:
     """The owner's job, listed or not.
+
+    Parameters
+    ----------
+    database, owner, job_id
+        Where, whose, which.
+    answers_only
+        For a reader of releases: the job must be a question to one of them.
 
     Raises
     ------
     NotFoundError
         If there is no such job, it is another owner's, or it is internal (the reading of an upload).
+    ForbiddenError
+        If a reader of releases asks for anything but a question, whether it is there or not.
     """
     with database.read() as connection:
-        return _mine(connection, owner=owner, job_id=job_id)
+        return _mine(connection, owner=owner, job_id=job_id, answers_only=answers_only)
 
 
 def list_jobs(
@@ -41,10 +50,10 @@ def cancel_job(*, database: Database, owner: str, job_id: str) -> tuple[JobRecor
         return _mine(unit.connection, owner=owner, job_id=job_id), asked
 
 
-def read_result(*, database: Database, owner: str, job_id: str) -> StoredResult:
-    """Where the whole result lies, and its checksum."""
+def read_result(*, database: Database, owner: str, job_id: str, answers_only: bool = False) -> StoredResult:
+    """Where the whole result lies, and its checksum; parameters and errors as of `read_job`."""
     with database.read() as connection:
-        record = _mine(connection, owner=owner, job_id=job_id)
+        record = _mine(connection, owner=owner, job_id=job_id, answers_only=answers_only)
         _check_succeeded(record, what="result")
         found = job_results.get_result(connection, job_id=job_id)
     if found is None:
@@ -63,8 +72,10 @@ def read_provenance(*, database: Database, owner: str, job_id: str) -> StoredPro
     return found
 
 
-def _mine(connection: Connection, *, owner: str, job_id: str) -> JobRecord:
+def _mine(connection: Connection, *, owner: str, job_id: str, answers_only: bool = False) -> JobRecord:
     found = None if "\x00" in job_id else jobs.get(connection, owner=owner, job_id=job_id)
+    if answers_only and (found is None or found.kind != JobKind.QUERY):
+        raise ForbiddenError("this key lacks the scope jobs:read: it reads answers to questions only")
     if found is None or found.kind not in _SHOWN:
         raise NotFoundError("there is no job with this id")
     return found

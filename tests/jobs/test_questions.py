@@ -122,3 +122,24 @@ def test_asking_takes_the_scope_of_reading_releases(service: Service, release_id
         assert other.post(path, json=BODY, headers=ASYNC).status_code == 403
     with service.client("bea") as bea:
         assert bea.post(path, json=BODY).status_code == 404
+
+
+def test_whoever_asks_can_read_the_answer_and_no_other_job(service: Service, release_id: str) -> None:
+    question = ask(service, release_id, ASYNC).json()["id"]
+    service.run(question)
+    with service.client() as keeper:
+        audit = keeper.get(f"/v1/releases/{release_id}").json()["job_id"]
+        answer = keeper.get(f"/v1/jobs/{question}/result").json()
+    with service.client("ada", "releases:read") as reader:
+        assert reader.get(f"/v1/jobs/{question}").json()["state"] == "succeeded"
+        assert reader.get(f"/v1/jobs/{question}/result").json() == answer
+        assert reader.get(f"/v1/jobs/{question}/events").status_code == 200
+        for other in (audit, "job_absent"):
+            for part in ("", "/result", "/events", "/provenance"):
+                refused = reader.get(f"/v1/jobs/{other}{part}")
+                assert (refused.status_code, refused.json()["type"]) == (403, "/problems/forbidden")
+        assert reader.get("/v1/jobs").status_code == 403
+    with service.client("bea", "releases:read") as bea:
+        assert bea.get(f"/v1/jobs/{question}").status_code == 403
+    with service.client("ada", "datasets:read") as other:
+        assert other.get(f"/v1/jobs/{question}").status_code == 403

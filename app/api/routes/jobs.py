@@ -29,7 +29,10 @@ from app.jobs.events import events_after
 router = APIRouter(tags=["jobs"])
 
 JobId = Annotated[str, Path(description="Id of a job.")]
-StateReader = Annotated[Principal, Depends(require("jobs:read", limited=False))]
+#: Whoever may ask a release a question may read its job, and no other.
+ANSWERS: Final = ("releases:read",)
+StateReader = Annotated[Principal, Depends(require("jobs:read", limited=False, instead=ANSWERS))]
+ResultReader = Annotated[Principal, Depends(require("jobs:read", instead=ANSWERS))]
 Reader = Annotated[Principal, Depends(require("jobs:read"))]
 Writer = Annotated[Principal, Depends(require("jobs:write"))]
 IfNoneMatch = Annotated[str | None, Header(description="ETags that are known already: 304 if it is one of them.")]
@@ -106,10 +109,12 @@ def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Res
     responses=_ARTIFACT,
 )
 def get_job_result(
-    job_id: JobId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+    job_id: JobId, resources: ResourcesDep, principal: ResultReader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Read the bare JSON of the result, a superset of the job's `result`; restricted facts included."""
-    found = read.read_result(database=resources.database, owner=principal.owner, job_id=job_id)
+    found = read.read_result(
+        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=_reads_answers_only(principal)
+    )
     headers = {"ETag": etag_of(found.sha256)}
     if is_fresh(if_none_match, found.sha256):
         return Response(status_code=304, headers=headers)
@@ -169,4 +174,10 @@ async def follow_job(
 
 
 def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
-    return read.read_job(database=resources.database, owner=principal.owner, job_id=job_id)
+    return read.read_job(
+        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=_reads_answers_only(principal)
+    )
+
+
+def _reads_answers_only(principal: Principal) -> bool:
+    return bool(principal.missing(frozenset({"jobs:read"})))
