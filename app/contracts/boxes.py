@@ -44,8 +44,8 @@ class Statistic(Contract):
 
     kind: StatisticKind
     of: tuple[ColumnName, ...] = Field(min_length=1, description="Its columns; regression: the target first.")
-    weight: float | None = Field(
-        default=None, ge=0, le=LARGEST, description="How much it matters; omitted: 1 over its natural scale."
+    weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
+        default=None, description="How much it matters; omitted: 1 over its natural scale."
     )
 
     @field_validator("weight")
@@ -114,7 +114,7 @@ class BoxesSpec(DatasetJobSpec):
         default=None,
         description="Least number of distinct values in a box, of each column of `sensitive` and `epsilon`.",
     )
-    epsilon: dict[ColumnName, Annotated[float, Field(gt=0)]] = Field(
+    epsilon: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
         default_factory=dict, description="Columns whose `l` values must lie this far apart, pairwise."
     )
     sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that need `l` distinct values in a box.")
@@ -123,10 +123,12 @@ class BoxesSpec(DatasetJobSpec):
     )
     bounds: Bounds = Field(default=Bounds.CELLS, description="`tight` bounds are somebody's values.")
     rare_records: RareRecords = RareRecords.KEEP
-    confidence: float = Field(default=0.95, gt=0, lt=1, description="Level of the statistical uncertainty.")
+    confidence: float = Field(
+        default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
+    )
     partition: Partition = Field(default=Partition.OPTIMAL, description="`mondrian` is for comparison.")
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the box.")
-    count_keep: bool = Field(default=False, description="Count k over box and kept columns together.")
+    count_keep: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
     missing: Missing = Missing.REFUSE
 
     @model_validator(mode="after")

@@ -8,10 +8,10 @@ from pydantic import Field
 from app.contracts.base import MisplacedError
 
 ColumnName = Annotated[str, Field(min_length=1)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 #: Values beyond this size cannot be computed with: sums of their fourth powers overflow.
 LARGEST: Final = 1e70
-Bound = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Bound = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 #: Public limits of a column, both included.
 Domain = tuple[Bound, Bound]
 

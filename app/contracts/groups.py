@@ -27,11 +27,13 @@ class EvolutionSearch(Contract):
     population: int = Field(default=100, strict=True, ge=2, le=10_000)
     replaced: int = Field(default=40, strict=True, ge=1, le=10_000, description="Worst rules replaced each generation.")
     tournament: int = Field(default=10, strict=True, ge=1, le=10_000)
-    crossover: float = Field(default=1.0, ge=0, le=1)
-    mutation: float = Field(default=0.05, ge=0, le=1, description="Probability per gene.")
+    crossover: float = Field(default=1.0, strict=True, ge=0, le=1)
+    mutation: float = Field(default=0.05, strict=True, ge=0, le=1, description="Probability per gene.")
     generations: int = Field(default=100, strict=True, ge=1, le=100_000)
     runs: int = Field(default=10, strict=True, ge=1, le=1_000)
-    diversity: bool = Field(default=True, description="False: the letter of the paper, whose runs resemble each other.")
+    diversity: bool = Field(
+        default=True, strict=True, description="False: the letter of the paper, whose runs resemble each other."
+    )
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -71,9 +73,11 @@ class GroupSpec(JobSpec):
     )
     variables: tuple[Variable, ...] = Field(min_length=1, max_length=MOST_VARIABLES)
     recode: Recode = Field(default_factory=Recode, description="Harmonisation, per dataset.")
-    alpha: float = Field(default=0.5, gt=0, le=1, description="Least grade of membership that counts.")
-    gamma: float = Field(default=0.75, ge=0, allow_inf_nan=False, description="Least relative confidence of a rule.")
-    kappa: float = Field(default=0.001, ge=0, lt=1, description="A rule's support must exceed this.")
+    alpha: float = Field(default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts.")
+    gamma: float = Field(
+        default=0.75, strict=True, ge=0, allow_inf_nan=False, description="Least relative confidence of a rule."
+    )
+    kappa: float = Field(default=0.001, strict=True, ge=0, lt=1, description="A rule's support must exceed this.")
     search: Search = Field(default_factory=lambda: EvolutionSearch(method="evolution"))
     outliers: OutlierOptions = Field(default_factory=OutlierOptions)
     signal: SignalKind = SignalKind.QUANTITY
@@ -82,7 +86,11 @@ class GroupSpec(JobSpec):
         description="Outliers also within each value of this column, say a state.",
     )
     split_minimum: float = Field(
-        default=0.005, ge=0, lt=1, description="Parts with no more than this share of the group are not shown."
+        default=0.005,
+        strict=True,
+        ge=0,
+        lt=1,
+        description="Parts with no more than this share of the group are not shown.",
     )
 
     @model_validator(mode="after")

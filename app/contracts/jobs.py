@@ -1,7 +1,7 @@
 """Jobs: states, the table of allowed transitions, and what every job's specification shares."""
 
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -50,8 +50,8 @@ class JobSpec(Contract):
     kind: ClassVar[JobKind]
 
     method: str
-    seed: int | None = Field(
-        default=None, ge=0, lt=2**63, description="For tests only: makes the release reproducible, and marks it so."
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(
+        default=None, description="For tests only: makes the release reproducible, and marks it so."
     )
     labels: Labels = Field(default_factory=dict, description="Labels of the job and of its release.")
 

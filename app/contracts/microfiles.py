@@ -19,7 +19,7 @@ from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Finite, check_different
 
 #: A point of a membership function; beyond this size differences of points would overflow.
-Point = Annotated[float, Field(ge=-1e150, le=1e150, allow_inf_nan=False)]
+Point = Annotated[float, Field(strict=True, ge=-1e150, le=1e150, allow_inf_nan=False)]
 #: A text as long as a field of an upload may be.
 Text = Annotated[StrictStr, Field(max_length=1_000_000)]
 #: A cell as a body names it; it compares as the column's type, so `1` and `"1"` are the same integer.
@@ -50,7 +50,7 @@ class GaussianTerm(Contract):
 
     name: str = Field(min_length=1, max_length=200)
     shape: Literal["gaussian"]
-    sigma: float = Field(gt=0, le=1e150, allow_inf_nan=False)
+    sigma: float = Field(strict=True, gt=0, le=1e150, allow_inf_nan=False)
     centre: Point
 
 
@@ -179,8 +179,10 @@ class Recode(Contract):
 class OutlierOptions(Contract):
     """How outliers of a signal are found: the modified Thompson tau."""
 
-    alpha: float = Field(default=0.01, gt=0, lt=1, description="Significance.")
-    robust: bool = Field(default=True, description="Median and interquartile range in place of mean and deviation.")
+    alpha: float = Field(default=0.01, strict=True, gt=0, lt=1, description="Significance.")
+    robust: bool = Field(
+        default=True, strict=True, description="Median and interquartile range in place of mean and deviation."
+    )
     exclude: tuple[ParameterValue, ...] = Field(
         default=(), max_length=MOST_VALUES, description="Parameter values that an expert does not count as outliers."
     )

@@ -20,7 +20,7 @@ from app.contracts.microfiles import (
 
 #: Swaps that the restricted result lists; there may be more.
 LISTED_SWAPS: Final = 10_000
-_Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
 class GivenRule(Contract):
@@ -34,7 +34,7 @@ class GivenModel(Contract):
 
     variables: tuple[Variable, ...] = Field(min_length=1, max_length=MOST_VARIABLES)
     rules: tuple[GivenRule, ...] = Field(min_length=1, max_length=MOST_VALUES)
-    alpha: float = Field(default=0.5, gt=0, le=1)
+    alpha: float = Field(default=0.5, strict=True, gt=0, le=1)
     recode: Recodings = Field(default_factory=dict, description="Harmonisation of the dataset, as in `group`.")
 
     @model_validator(mode="after")
@@ -59,11 +59,13 @@ class Mask(Contract):
 
     value: ParameterValue
     at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(default=None, description="Is met.")
-    zero_at: int | None = Field(
-        default=None, ge=1, le=2**53, description="From here on the search sees no merit; default: the value now."
+    zero_at: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
+        default=None, description="From here on the search sees no merit; default: the value now."
     )
     at_least: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(default=None, description="Is met.")
-    zero_below: int | None = Field(default=None, ge=-(2**53), le=2**53, description="Likewise, up to here.")
+    zero_below: Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | None = Field(
+        default=None, description="Likewise, up to here."
+    )
 
     @model_validator(mode="after")
     def _one_direction(self) -> Self:
@@ -116,8 +118,10 @@ class MemeticSearch(Contract):
     pairs: int = Field(default=40, strict=True, ge=1, le=10_000)
     tournament: int = Field(default=5, strict=True, ge=1, le=10_000)
     generations: int = Field(default=1000, strict=True, ge=1, le=1_000_000)
-    mutation: float = Field(default=0.001, ge=0, le=1, description="Probability of each mutation, per row.")
-    local_search: float = Field(default=0.75, ge=0, le=1)
+    mutation: float = Field(
+        default=0.001, strict=True, ge=0, le=1, description="Probability of each mutation, per row."
+    )
+    local_search: float = Field(default=0.75, strict=True, ge=0, le=1)
     runs: int = Field(default=1, strict=True, ge=1, le=1_000)
 
 
@@ -144,7 +148,9 @@ class SwapsSpec(DatasetJobSpec):
         description="Where the attack afterwards learns new rules; default: as the model's.",
     )
     learn_again: bool = Field(
-        default=True, description="Whether the attack afterwards learns new rules; takes a model of a `group` job."
+        default=True,
+        strict=True,
+        description="Whether the attack afterwards learns new rules; takes a model of a `group` job.",
     )
     mask: Literal["outliers"] | Annotated[tuple[Mask, ...], Field(min_length=1, max_length=MOST_VALUES)] = Field(
         default="outliers",

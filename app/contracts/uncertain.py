@@ -9,7 +9,7 @@ from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
 from app.contracts.jobs import DatasetJobSpec, JobKind
 
-NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+NotNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
 
 
 class Model(StrEnum):
@@ -51,7 +51,7 @@ class UncertainSpec(DatasetJobSpec):
 
     method: Literal["uncertain"]
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")
-    k: Annotated[float, Field(ge=1, le=2**53, allow_inf_nan=False)] | None = Field(
+    k: Annotated[float, Field(strict=True, ge=1, le=2**53, allow_inf_nan=False)] | None = Field(
         default=None, description="Expected number of records that fit a released one; may be fractional."
     )
     k_column: ColumnName | None = Field(
@@ -63,8 +63,8 @@ class UncertainSpec(DatasetJobSpec):
         description="`common`: one for all; `levels`: a few, each shared by records of like density; `shared`: one "
         "per cell of space; `per_record`: the smallest, but they identify records to whoever knows the original.",
     )
-    dismiss: float | None = Field(
-        default=None, ge=0, lt=1, description="Share of rare records left out; default 0.01; not with `per_record`."
+    dismiss: Annotated[float, Field(strict=True, ge=0, lt=1)] | None = Field(
+        default=None, description="Share of rare records left out; default 0.01; not with `per_record`."
     )
     cell_size: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
         default=None, description="Least number of records that share a scale under `shared`; default 8 k."
@@ -81,7 +81,9 @@ class UncertainSpec(DatasetJobSpec):
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the noise.")
     missing: Missing = Missing.REFUSE
     allow_repeat: bool = Field(
-        default=False, description="Release data again that were released so before: the draws average out."
+        default=False,
+        strict=True,
+        description="Release data again that were released so before: the draws average out.",
     )
 
     @model_validator(mode="after")
