@@ -1,0 +1,75 @@
+"""`boxes` over HTTP at the edges: one value, numbers of any size, what only the records or the profile can refuse."""
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.methods.asking import released, run, succeed, upload
+
+
+def test_a_statistic_that_the_records_leave_undefined_fails_by_name(client: httpx.Client) -> None:
+    dataset = upload(client, "x,y,z\n" + "".join(f"{i},{2 * i},{i * i}\n" for i in range(40)))
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x", "y", "z"], "k": 5, "partition": "fast"}
+    job = run(client, spec | {"statistics": [{"kind": "regression", "of": ["z", "x", "y"]}]})
+    assert job["state"] == "failed"
+    assert job["error"]["errors"][0]["pointer"] == "/statistics/0"
+    assert "'z', 'x', 'y'" in job["error"]["detail"]
+    assert "columns 'x', 'y' are collinear" in job["error"]["detail"]
+    assert client.get(f"/v1/jobs/{job['id']}/result").status_code == httpx.codes.CONFLICT
+
+
+def test_one_value_everywhere_is_one_box_without_being_asked_for_statistics(client: httpx.Client) -> None:
+    dataset = upload(client, "x,y\n" + "1,2\n" * 9)
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x", "y"], "k": 3}
+    result = succeed(client, spec)["result"]
+    assert (result["boxes"], result["smallest_box"]) == (1, 9)
+    for statistic, value in zip(result["statistics"], (1.0, 2.0), strict=True):
+        assert statistic["guaranteed"] == pytest.approx([value, value], rel=1e-12)
+        assert statistic["true_value"] == value
+
+
+@pytest.mark.parametrize("rare", ["keep", "dismiss", "weigh"])
+def test_numbers_of_any_size_that_is_accepted_can_be_computed_with(client: httpx.Client, rare: str) -> None:
+    values = np.random.default_rng(4).normal(size=(60, 2)) * [1e68, 0.1]
+    body = "x,y\n" + "".join(f"{float(x)!r},{float(y)!r}\n" for x, y in values)
+    dataset = upload(client, body)
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x", "y"], "k": 3, "rare_records": rare}
+    for change in (
+        {},
+        {"domains": {"x": [-1e70, 1e70], "y": [-1e70, 1e70]}},
+        {"confidence": 0.9999999999999999},
+        {"statistics": [{"kind": "variance", "of": ["x"], "weight": 1e70}]},
+        {"statistics": [{"kind": "mean", "of": ["y"], "weight": 1e-70}]},
+    ):
+        succeed(client, spec | change)
+
+
+def test_numbers_that_are_too_large_are_refused_where_they_stand(client: httpx.Client) -> None:
+    dataset = upload(client, "x,y\n1,2e70\n2,3\n")
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1}
+    for change, pointer in (
+        ({"columns": ["x", "y"]}, "/columns/1"),
+        ({"domains": {"x": [0, 1e71]}}, "/domains/x/1"),
+        ({"statistics": [{"kind": "mean", "of": ["x"], "weight": 1e71}]}, "/statistics/0/weight"),
+        ({"statistics": [{"kind": "mean", "of": ["x"], "weight": 1e-71}]}, "/statistics/0/weight"),
+    ):
+        answer = client.post("/v1/anonymizations", json=spec | change)
+        assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+        assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
+def test_a_column_named_weight_can_be_kept_where_boxes_have_none(client: httpx.Client) -> None:
+    dataset = upload(client, "x,weight\n" + "".join(f"{i},{i % 3}\n" for i in range(40)))
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 4, "keep": ["weight"]}
+    assert sorted(released(client, succeed(client, spec))["weight"]) == sorted(i % 3 for i in range(40))
+    answer = client.post("/v1/anonymizations", json=spec | {"rare_records": "weigh"})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert answer.json()["errors"][0]["pointer"] == "/keep/0"
+
+
+def test_infinities_are_refused(client: httpx.Client) -> None:
+    dataset = upload(client, "x\n1\ninf\n2\n3\n")
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1, "partition": "fast"}
+    answer = client.post("/v1/anonymizations", json=spec)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert "1 infinite" in answer.json()["errors"][0]["detail"]
