@@ -34,6 +34,7 @@ PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
         "headers": {
             "Location": {"schema": {"type": "string"}, "description": "Where the job is read."},
             "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds after which to ask again."},
+            "Preference-Applied": {"schema": {"type": "string"}, "description": "The preference that was honoured."},
         },
     }
 }
@@ -65,26 +66,29 @@ async def answer_question(questioner: Questioner, spec: JobSpec) -> Response:
     """Ask, wait, and answer what the job computed, or the problem it met."""
     request, resources, principal = questioner.request, questioner.resources, questioner.principal
     record = await run_in_threadpool(_ask, resources, principal, spec)
-    seconds = _patience(request.headers.getlist("prefer"))
+    seconds, applied = _patience(request.headers.getlist("prefer"))
     found = None
     if seconds:
         found = await wait_finished(request, resources.notifications, job_id=record.id, seconds=seconds)
     if found is None:
-        headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)}
+        headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)} | applied
         return Response(job_json(record), status_code=202, media_type="application/json", headers=headers)
     if found.state == JobState.SUCCEEDED:
-        return await run_in_threadpool(_computed, resources, principal, found)
+        return await run_in_threadpool(_computed, resources, principal, found, applied)
     if found.error_json is None:
         raise ConflictError("the question was cancelled; ask again")
     problem = json.loads(found.error_json) | {"instance": request.url.path}
-    return Response(json.dumps(problem), status_code=problem["status"], media_type=MEDIA_TYPE)
+    return Response(json.dumps(problem), status_code=problem["status"], media_type=MEDIA_TYPE, headers=applied)
 
 
-def _patience(headers: list[str]) -> int:
+def _patience(headers: list[str]) -> tuple[int, dict[str, str]]:
+    """Seconds to wait, and the header that says which preference that is."""
     asked = wait_seconds(headers)
     if asked is not None:
-        return asked
-    return 0 if respond_async(headers) else LONGEST_WAIT
+        return asked, {"Preference-Applied": f"wait={asked}"}
+    if respond_async(headers):
+        return 0, {"Preference-Applied": "respond-async"}
+    return LONGEST_WAIT, {}
 
 
 def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord:
@@ -98,6 +102,6 @@ def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord
     )
 
 
-def _computed(resources: Resources, principal: Principal, record: JobRecord) -> Response:
+def _computed(resources: Resources, principal: Principal, record: JobRecord, applied: dict[str, str]) -> Response:
     found = read.read_result(database=resources.database, owner=principal.owner, job_id=record.id)
-    return stored_response(resources.storage, found)
+    return stored_response(resources.storage, found, headers=applied)

@@ -21,9 +21,6 @@ from app.errors import InvalidError, UnavailableError
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
 __all__ = ["Connection", "Database", "UnitOfWork"]
 
-# `Connection` is re-exported: everything outside app.db names the type from here and never imports SQLAlchemy.
-__all__ = ["Connection", "Database", "UnitOfWork"]
-
 
 class UnitOfWork:
     """One transaction: its connection, and what to do once it is committed."""

@@ -86,6 +86,7 @@ def test_past_the_wait_the_job_is_the_answer(service: Service, release_id: str, 
     with service.client() as client:
         assert client.get(answer.headers["location"]).json() == job
         assert job["id"] not in [one["id"] for one in client.get("/v1/jobs").json()["items"]]
+    assert answer.headers["preference-applied"] == headers["Prefer"]
 
 
 def test_questions_are_forgotten_after_an_hour(service: Service, release_id: str) -> None:
