@@ -145,7 +145,7 @@ def test_the_factor_is_that_of_the_kept_records_and_follows_from_boxes_and_count
     counts = unlinked.counts.astype(float)
     columns = [box_column(unlinked.lower[:, i], unlinked.upper[:, i], counts) for i in range(2)]
     for certificate in outcome.certificates:
-        found = ranges(certificate.statistic, unlinked, columns, ddof=1)
+        found = ranges(certificate.statistic, columns, ddof=1)
         assert estimates(certificate.statistic, unlinked, found, ddof=1) == certificate.published
 
 
@@ -153,7 +153,7 @@ def test_one_record_has_no_sample_form() -> None:
     one = Boxes(np.zeros((1, 2)), np.ones((1, 2)), np.array([1]), np.zeros(1, np.int32), np.zeros(2, np.bool_))
     columns = [box_column(one.lower[:, i], one.upper[:, i], np.ones(1)) for i in range(2)]
     for statistic in KINDS:
-        found = ranges(statistic, one, columns, ddof=1)
+        found = ranges(statistic, columns, ddof=1)
         assert [(r.outer, r.inner) for r in found] == [(None, None)]
         assert [e.estimate for e in estimates(statistic, one, found, ddof=1)] == [None]
     mean = run(np.array([[4.0]]), Request(1, (Statistic("mean", (0,), 1.0),), ddof=1))
