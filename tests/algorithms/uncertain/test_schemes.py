@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration import calibrate
-from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError
+from workers.algorithms.uncertain.calibration_state import Request, Scales, UnreachableKError
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.scaling import FLOOR
 from workers.algorithms.uncertain.schemes_levels import ladder
@@ -109,10 +109,21 @@ def test_order_plays_no_part_in_who_is_dismissed() -> None:
         (1000, 0.01, 21, 0),
         (1000, 0.0, 2, 0),
         (5000, 0.01, 7.5, 50),
+        (1, 0.99, 1, 0),
+        (10, 0.99, 1, 9),
+        (10, 0.5, 10, 0),
     ],
 )
 def test_none_or_at_least_k_are_dismissed(records: int, share: float, k: float, number: int) -> None:
     assert dismissed_number(records, share, k) == number
+
+
+@pytest.mark.parametrize("scales", ["common", "levels", "shared"])
+@pytest.mark.parametrize(("records", "k"), [(1, 1.0), (2, 1.0), (10, 10.0)])
+def test_somebody_is_always_released_whatever_share_is_dismissed(scales: Scales, records: int, k: float) -> None:
+    made = calibrate(np.ones((records, 2)), Request(k=k, scales=scales, dismiss=0.99))
+    assert len(made.rows) >= k
+    assert made.expected.least >= k
 
 
 @pytest.mark.parametrize(("model", "k", "least"), [("gaussian", 60.0, 20.0), ("uniform", 100.0, 49.0)])

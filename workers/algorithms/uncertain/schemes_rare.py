@@ -40,11 +40,11 @@ def grown(y: FloatArray, smallest: int | None = None) -> Generator[float, None, 
 def dismissed_number(records: int, share: float, k: float) -> int:
     """Number of records to leave out: none, or at least k, whichever is nearer to the share asked for.
 
-    A set of fewer than k dismissed records would be one that its number gives away.
+    A set of fewer than k dismissed records would be one that its number gives away. Somebody always stays.
     """
     least = int(np.ceil(k))
-    wanted = round(share * records)
-    if share == 0.0 or 2 * wanted < least:
+    wanted = min(round(share * records), records - 1)
+    if share == 0.0 or 2 * wanted < least or least >= records:
         return 0
     return max(wanted, least)
 
