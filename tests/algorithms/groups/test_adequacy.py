@@ -138,3 +138,17 @@ def test_what_cannot_be_is_refused() -> None:
         least_evidence(0, 0, 1, 1)
     with pytest.raises(ValueError, match="negative"):
         least_evidence(1, -1, 1, 1)
+
+
+@pytest.mark.parametrize("counts", [(5, 40, 60, 4000), (30, 30, 2100, 2100)])
+def test_of_many_parameter_values_the_least_evidence_is_that_of_all_priors(counts: tuple[int, int, int, int]) -> None:
+    grid = log_bayes_factors(*counts)
+    found = least_evidence(*counts)
+    assert grid[found.t1, found.t2] == pytest.approx(found.mb, abs=1e-9)
+    assert found.mb == pytest.approx(float(grid.min()), abs=1e-9)
+
+
+def test_many_parameter_values_need_neither_their_square_in_memory_nor_in_time() -> None:
+    found = least_evidence(8_000, 2_000, 1_000, 9_000)
+    assert found.mb > 1_000.0
+    assert (found.t1, found.t2) == (10_000, 10_000)
