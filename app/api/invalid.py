@@ -5,14 +5,15 @@ neither may reach a client. A parameter that is not part of the body is named as
 `path:name` in place of a pointer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from app.contracts.base import MisplacedError
 from app.errors import FieldError, pointer
 
-#: Messages of pydantic that quote what was sent, and what is said instead.
-_QUOTING: Final[Mapping[str, str]] = {
+_SHOULD_BE: Final = "Input should be "
+#: Messages of pydantic that quote what was sent or speak of Python, and what is said instead.
+_SAID: Final[Mapping[str, str]] = {
     "uuid_parsing": "not a UUID",
     "url_parsing": "not a URL",
     "url_syntax_violation": "not a URL",
@@ -27,6 +28,11 @@ _QUOTING: Final[Mapping[str, str]] = {
     "get_attribute_error": "cannot be read",
     "iteration_error": "cannot be read",
     "mapping_type": "Input should be an object",
+    "dict_type": "Input should be an object",
+    "model_type": "Input should be an object",
+    "model_attributes_type": "Input should be an object",
+    "tuple_type": "Input should be an array",
+    "list_type": "Input should be an array",
 }
 _PARAMETERS: Final[Mapping[str, str]] = {"query": "?", "header": "header:", "path": "path:", "cookie": "cookie:"}
 
@@ -41,7 +47,7 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
     body
         The parsed body as it was sent, to tell fields from union tags.
     """
-    found: dict[FieldError, None] = {}
+    found: dict[FieldError, bool] = {}
     given = list(errors)
     faulty_inside = {tuple(error["loc"][:depth]) for error in given for depth in range(len(error["loc"]))}
     for error in given:
@@ -53,8 +59,41 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
             pointer = _PARAMETERS[where] + ".".join(str(part) for part in location[:1])
         else:
             pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _inside(error)
-        found[FieldError(pointer=pointer, detail=_detail(error))] = None
-    return list(found)
+        found[FieldError(pointer=pointer, detail=_detail(error))] = _is_shape(error)
+    return list(_told_once(found))
+
+
+def _is_shape(error: Mapping[str, Any]) -> bool:
+    """Whether a value is not even of the kind that one way to write it asks for."""
+    kind: str = error["type"]
+    return kind.endswith("_type") or kind == "literal_error"
+
+
+def _told_once(found: Mapping[FieldError, bool]) -> Iterator[FieldError]:
+    """One error a place: where there are several ways to write a value, pydantic tells what is wrong with each.
+
+    A way whose kind the value is not of is left out where another fits better; where none does they are told together.
+    """
+    ways: dict[str, list[str]] = {}
+    told = {error.pointer for error, is_shape in found.items() if not is_shape}
+    for error, is_shape in found.items():
+        told.update(_around(error.pointer))
+        if is_shape:
+            ways.setdefault(error.pointer, []).append(error.detail)
+    for error, is_shape in found.items():
+        if not is_shape:
+            yield error
+        elif error.pointer not in told:
+            told.add(error.pointer)
+            first, *others = ways[error.pointer]
+            yield FieldError(error.pointer, " or ".join([first, *(way.removeprefix(_SHOULD_BE) for way in others)]))
+
+
+def _around(place: str) -> Iterator[str]:
+    """The pointers of all that a place lies in."""
+    while "/" in place:
+        place = place.rpartition("/")[0]
+        yield place
 
 
 def pointer_of(location: Sequence[str | int], *, body: object, missing: bool = False) -> str:
@@ -111,4 +150,4 @@ def _detail(error: Mapping[str, Any]) -> str:
         return "Field required"
     if kind in {"value_error", "assertion_error"}:
         return str(error["ctx"]["error"])
-    return _QUOTING.get(kind, str(error["msg"]))
+    return _SAID.get(kind, str(error["msg"]))

@@ -1,7 +1,7 @@
 """Audit `group`: whether a group's places can be found although the columns that name the group are gone."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,9 @@ from app.contracts.microfiles import (
     Vitals,
     check_variables,
 )
+
+#: Rules that all runs of an evolution may make together: each that is new is remembered.
+MOST_RULES: Final = 10_000_000
 
 
 class EvolutionSearch(Contract):
@@ -40,6 +43,10 @@ class EvolutionSearch(Contract):
         if self.replaced > self.population:
             msg = "more rules would be replaced than there are in the population"
             raise MisplacedError(msg, "replaced")
+        made = self.runs * (self.population + self.replaced * self.generations)
+        if made > MOST_RULES:
+            msg = f"runs * (population + replaced * generations) is {made:,}; at most {MOST_RULES:,} rules are made"
+            raise ValueError(msg)
         return self
 
 

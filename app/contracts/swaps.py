@@ -20,6 +20,8 @@ from app.contracts.microfiles import (
 
 #: Swaps that the restricted result lists; there may be more.
 LISTED_SWAPS: Final = 10_000
+#: Generations of all runs together: the result tells the course of each.
+MOST_GENERATIONS: Final = 1_000_000
 _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
@@ -117,12 +119,20 @@ class MemeticSearch(Contract):
     population: int = Field(default=100, strict=True, ge=2, le=10_000)
     pairs: int = Field(default=40, strict=True, ge=1, le=10_000)
     tournament: int = Field(default=5, strict=True, ge=1, le=10_000)
-    generations: int = Field(default=1000, strict=True, ge=1, le=1_000_000)
+    generations: int = Field(default=1000, strict=True, ge=1, le=MOST_GENERATIONS)
     mutation: float = Field(
         default=0.001, strict=True, ge=0, le=1, description="Probability of each mutation, per row."
     )
     local_search: float = Field(default=0.75, strict=True, ge=0, le=1)
     runs: int = Field(default=1, strict=True, ge=1, le=1_000)
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        made = self.runs * self.generations
+        if made > MOST_GENERATIONS:
+            msg = f"runs * generations is {made:,}; at most {MOST_GENERATIONS:,} are bred"
+            raise ValueError(msg)
+        return self
 
 
 class AssignmentSearch(Contract):

@@ -9,6 +9,7 @@ from app.errors import FieldError, pointer
 from app.jobs.harmonising import (
     Harmonised,
     unparsable,
+    wrong_division,
     wrong_parameter,
     wrong_parameter_values,
     wrong_variables,
@@ -92,8 +93,8 @@ def _target(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
         yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
         yield from _vital_values(spec, file)
     yield from wrong_parameter_values(spec.outliers.exclude, spec.parameter, file, where="/outliers/exclude")
-    if spec.split_by is not None and file.type_of(spec.split_by) is None:
-        yield FieldError("/split_by", f"{told} has no column {spec.split_by!r}")
+    if spec.split_by is not None:
+        yield from wrong_division(spec.split_by, file, where="/split_by", told=told)
 
 
 def _vital_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:

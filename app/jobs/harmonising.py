@@ -38,17 +38,26 @@ def parsed(value: object, kind: ColumnType) -> Cell:
         raise ValueError(msg)  # noqa: TRY004 - one kind of error for every value that does not fit
     if kind is ColumnType.DATE:
         return date.fromisoformat(text)
+    if kind is ColumnType.INTEGER:
+        return _integer(text)
+    return _finite(text)
+
+
+def _integer(text: str) -> int:
+    """Digits as they stand: a double would round those of a long identifier."""
+    number = int(text) if text.lstrip("+-").isdigit() else _finite(text)
+    if number != int(number) or not -(2**63) <= number < 2**63:
+        msg = "not an integer of 64 bits"
+        raise ValueError(msg)
+    return int(number)
+
+
+def _finite(text: str) -> float:
     number = float(text)
     if not isfinite(number):
         msg = "not a finite number"
         raise ValueError(msg)
-    if kind is ColumnType.NUMBER:
-        return number
-    whole = int(text) if text.lstrip("+-").isdigit() else int(number)
-    if whole != number or not -(2**63) <= whole < 2**63:
-        msg = "not an integer of 64 bits"
-        raise ValueError(msg)
-    return whole
+    return number
 
 
 def unparsable(value: object, kind: ColumnType) -> bool:
@@ -130,8 +139,11 @@ class Harmonised:
         return recoding.columns if isinstance(recoding, Derived) else (name,)
 
     def summary_of(self, name: str) -> NumericSummary | None:
-        """What is known of the values of a numeric column that is not recoded."""
-        return None if name in self._recodings else self._numeric.get(name)
+        """What is known of the values of a numeric column that is not recoded, or only renamed."""
+        recoding = self._recodings.get(name)
+        if isinstance(recoding, Derived) and not recoding.cases:
+            return self._numeric.get(recoding.columns[0])
+        return self._numeric.get(name) if recoding is None else None
 
     def all_missing(self, name: str, rows: int) -> bool:
         """Whether a column that is not recoded has no value at all."""
@@ -164,10 +176,17 @@ def _unreachable(summary: NumericSummary, accepted: tuple[float, float]) -> bool
 
 
 def wrong_parameter(parameter: Iterable[str], file: Harmonised, *, told: str) -> Iterator[FieldError]:
-    """Parameter columns that the dataset lacks."""
+    """Parameter columns that the dataset lacks, or whose values cannot be told."""
     for index, name in enumerate(parameter):
-        if file.type_of(name) is None:
-            yield FieldError(pointer("parameter", index), f"{told} has no column {name!r}")
+        yield from wrong_division(name, file, where=pointer("parameter", index), told=told)
+
+
+def wrong_division(name: str, file: Harmonised, *, where: str, told: str) -> Iterator[FieldError]:
+    """What is wrong with dividing records by a column: it is not there, or has values that JSON has no number for."""
+    if file.type_of(name) is None:
+        yield FieldError(where, f"{told} has no column {name!r}")
+    elif (summary := file.summary_of(name)) is not None and summary.infinite:
+        yield FieldError(where, f"column {name!r} of {told} has {summary.infinite} infinite values")
 
 
 def wrong_parameter_values(

@@ -1,6 +1,6 @@
 """What the specification of `swaps`, its model and the dataset's profile decide before a job is accepted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from app.errors import FieldError, pointer
 from app.jobs.groups import recodings_of_target
 from app.jobs.harmonising import (
     Harmonised,
+    parsed,
+    unparsable,
     wrong_parameter,
     wrong_parameter_values,
     wrong_variables,
@@ -104,8 +106,8 @@ def check(spec: SwapsSpec, given: Given) -> list[FieldError]:
         *_variables(model, file, profile),
         *_parameter(spec, model, file),
         *_values(spec, file),
-        *_disjoint(spec),
-        *_exchanged(spec),
+        *_disjoint(spec, file),
+        *_exchanged(spec, file),
         *_ceilings(spec),
         *_dropped(spec, profile),
         *_weighed(spec, file),
@@ -149,38 +151,45 @@ def _values(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
         lists.append(("/mask", tuple(one.value for one in spec.mask), "/value"))
     for where, values, inner in lists:
         yield from wrong_parameter_values(values, spec.parameter, file, where=where, inner=inner)
-        seen: set[tuple[str, ...]] = set()
+        seen: set[tuple[object, ...]] = set()
         for index, value in enumerate(values):
-            key = _key(value)
+            key = _as_columns(value, spec.parameter, file)
             if key in seen:
                 yield FieldError(where + pointer(index) + inner, "this value stands there twice")
             seen.add(key)
 
 
-def _disjoint(spec: SwapsSpec) -> Iterator[FieldError]:
-    sources = {_key(value) for value in spec.sources or ()}
+def _as_columns(value: tuple[object, ...], parameter: tuple[str, ...], file: Harmonised) -> tuple[object, ...]:
+    """A parameter value as its columns hold it, so that the same one is recognised however it is written."""
+    kinds = [file.type_of(name) for name in parameter]
+    return tuple(
+        part if kind is None or unparsable(part, kind) else parsed(part, kind)
+        for part, kind in zip(value, kinds, strict=False)
+    )
+
+
+def _disjoint(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
+    sources = {_as_columns(value, spec.parameter, file) for value in spec.sources or ()}
     for index, value in enumerate(spec.targets or ()):
-        if _key(value) in sources:
+        if _as_columns(value, spec.parameter, file) in sources:
             yield FieldError(pointer("targets", index), "this value is a source: it cannot be a target as well")
 
 
-def _exchanged(spec: SwapsSpec) -> Iterator[FieldError]:
+def _exchanged(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
     """Members leave what is lowered and come to what is raised: the one is a source, the other a target."""
-    given = {"sources": spec.sources, "targets": spec.targets}
-    listed = {name: None if found is None else {_key(value) for value in found} for name, found in given.items()}
+    listed = {
+        name: None if found is None else {_as_columns(value, spec.parameter, file) for value in found}
+        for name, found in (("sources", spec.sources), ("targets", spec.targets))
+    }
     for index, one in enumerate(() if spec.mask == "outliers" else spec.mask):
         done, wanted, other = ("lowered", "sources", "targets")
         if one.at_least is not None:
             done, wanted, other = ("raised", "targets", "sources")
         for name, should in ((wanted, True), (other, False)):
             found = listed[name]
-            if found is not None and (_key(one.value) in found) is not should:
+            if found is not None and (_as_columns(one.value, spec.parameter, file) in found) is not should:
                 told = f"this value is to be {done} and is {'not ' if should else ''}one of `{name}`"
                 yield FieldError(pointer("mask", index, "value"), told)
-
-
-def _key(value: Sequence[object]) -> tuple[str, ...]:
-    return tuple(str(part) for part in value)
 
 
 def _ceilings(spec: SwapsSpec) -> Iterator[FieldError]:
@@ -213,6 +222,11 @@ def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
 def _again(spec: SwapsSpec, given: Given, learned: GroupSpec | None) -> Iterator[FieldError]:
     """What new rules would be learned from must have what the model was learned from."""
     if spec.auxiliary_dataset_id is None:
+        return
+    if not spec.learn_again:
+        yield FieldError(
+            "/auxiliary_dataset_id", "`learn_again` is false: there is nothing to be learned from this dataset"
+        )
         return
     if learned is None:
         yield FieldError(

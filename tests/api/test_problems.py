@@ -214,3 +214,29 @@ def test_ten_thousand_wrong_elements_cost_a_second_and_not_a_minute() -> None:
     begun = time.process_time()
     assert len(field_errors(errors, body=body)) == 10_000
     assert time.process_time() - begun < 5
+
+
+class Several(Contract):
+    scale: Annotated[float, Field(ge=0)] | dict[str, Annotated[float, Field(ge=0)]] = 0.0
+    mask: Literal["all"] | tuple[Item, ...] = "all"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"scale": -1}, [("/scale", "Input should be greater than or equal to 0")]),
+        ({"scale": {"a": -1}}, [("/scale/a", "Input should be greater than or equal to 0")]),
+        ({"scale": [1]}, [("/scale", "Input should be a valid number or an object")]),
+        ({"mask": "none"}, [("/mask", "Input should be 'all' or an array")]),
+        ({"mask": [{"size": None}]}, [("/mask/0/size", "Input should be a valid integer")]),
+        ({"scale": None, "mask": 1}, [("/scale", "Input should be a valid number or an object"),
+                                      ("/mask", "Input should be 'all' or an array")]),
+    ],
+)  # fmt: skip
+def test_a_value_that_can_be_written_in_several_ways_is_refused_once(
+    body: dict[str, Any], told: list[tuple[str, str]]
+) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Several.model_validate(body)
+    errors = [{**error, "loc": ("body", *error["loc"])} for error in raised.value.errors()]
+    assert [(error.pointer, error.detail) for error in field_errors(errors, body=body)] == told

@@ -1,6 +1,7 @@
 """What an attack on group anonymity cannot be asked, and where the body is wrong."""
 
 import copy
+import math
 from typing import Any
 
 import httpx
@@ -22,9 +23,11 @@ VALID: dict[str, Any] = {
 @pytest.fixture(scope="session")
 def whole(client: httpx.Client) -> str:
     frame = microfile(3, regions=3, people=20, bases={1: 8}).with_columns(
-        pl.lit(None, dtype=pl.Int64).alias("empty"), pl.lit("2020-01-01").alias("day")
+        pl.lit(None, dtype=pl.Int64).alias("empty"),
+        pl.lit("2020-01-01").alias("day"),
+        pl.when(pl.int_range(pl.len()) == 1).then(math.inf).otherwise(1.0).alias("far"),
     )
-    return str(upload(client, frame.write_csv(), type="empty:integer")["id"])
+    return str(upload(client, frame.write_csv(), type=["empty:integer", "far:number"])["id"])
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +86,11 @@ def term(**changes: Any) -> dict[str, Any]:
         ({"parameter": ["sex"], "outliers": {"exclude": [1, "x"]}}, "/outliers/exclude/1", "is integer"),
         ({"signal": "noise"}, "/signal", ""),
         ({"split_by": "nein"}, "/split_by", "no column"),
+        ({"split_by": "far"}, "/split_by", "1 infinite values"),
+        ({"parameter": ["region", "far"]}, "/parameter/1", "1 infinite values"),
+        ({"parameter": ["away"], "recode": {"auxiliary": {"away": {"columns": ["far"]}}}},
+         "/parameter/0", "1 infinite values"),
+        ({"search": {"method": "evolution", "generations": 100_000, "runs": 1_000}}, "/search", "10,000,000 rules"),
         ({"recode": {"auxiliary": {"nein": {"1": 2}}}}, "/recode/auxiliary/nein", "no column"),
         ({"recode": {"auxiliary": {"sex": {"male": 2}}}}, "/recode/auxiliary/sex/male", "is integer"),
         ({"recode": {"auxiliary": {"x": {"columns": ["sex", "state"]}}}}, "/recode/auxiliary/x/cases", "cases"),

@@ -82,6 +82,9 @@ def asked(small: str, **changes: Any) -> dict[str, Any]:
         ({"mask": [{"value": ["R01", "x"], "at_most": 1}]}, "/mask/0/value", "1, not 2"),
         ({"mask": [{"value": ["R01"], "at_most": 1}, {"value": "R01", "at_most": 2}]}, "/mask/1/value", "twice"),
         ({"parameter": ["sex"], "mask": [{"value": "she", "at_most": 1}]}, "/mask/0/value", "is integer"),
+        ({"parameter": ["sex"], "mask": [{"value": 1, "at_most": 1}, {"value": 1.0, "at_most": 1}]},
+         "/mask/1/value", "twice"),
+        ({"parameter": ["sex"], "sources": [1], "targets": ["1.0"]}, "/targets/0", "is a source"),
         ({"sources": [["R01"]], "targets": [["R02"], ["R01"]]}, "/targets/1", "is a source"),
         ({"ceilings": [{"value": "R02", "at_most": 3}]}, "/ceilings", "`assignment` only"),
         ({"metric": {"ordinal": {"state": 1}}}, "/metric/ordinal/state", "categorical"),
@@ -92,6 +95,7 @@ def asked(small: str, **changes: Any) -> dict[str, Any]:
         ({"metric": {"ordinal": {"age": -1}}}, "/metric/ordinal/age", ""),
         ({"search": {"method": "luck"}}, "/search/method", "memetic"),
         ({"search": {"method": "memetic", "population": 1}}, "/search/population", ""),
+        ({"search": {"method": "memetic", "generations": 10_000, "runs": 101}}, "/search", "1,000,000"),
         ({"search": {"method": "assignment", "runs": 2}}, "/search/runs", ""),
         ({"outliers": {"alpha": 0}}, "/outliers/alpha", ""),
         ({"colour": "red"}, "/colour", ""),
@@ -116,6 +120,19 @@ def test_what_new_rules_would_be_learned_from_must_name_the_group(
     spec = asked(small, model=None, model_job_id=audit_id, auxiliary_dataset_id=bare)
     refused(client, spec, "/auxiliary_dataset_id", "which names the group")
     refused(client, asked(small, auxiliary_dataset_id=small), "/auxiliary_dataset_id", "one of a `group` job")
+    spec = asked(small, model=None, model_job_id=audit_id, auxiliary_dataset_id=small, learn_again=False)
+    refused(client, spec, "/auxiliary_dataset_id", "`learn_again` is false")
+
+
+def test_a_search_whose_individuals_would_fill_the_memory_is_refused(client: httpx.Client) -> None:
+    frame = microfile(5, regions=3, people=6_000, bases={1: 2_500})
+    dataset = upload(client, frame.write_csv())["id"]
+    rule = [{"terms": [1, 0, 0]}]
+    spec = asked(dataset, model=MODEL | {"rules": rule}, mask=[{"value": "R01", "at_most": 0}])
+    spec["search"] = {"method": "memetic", "population": 10_000, "pairs": 10_000, "generations": 1, "runs": 1_000}
+    job = run(client, spec)
+    assert (job["state"], job["error"]["type"]) == ("failed", "/problems/infeasible")
+    assert job["error"]["errors"][0]["pointer"] == "/search"
 
 
 def test_columns_that_name_the_group_are_always_dropped(client: httpx.Client, small: str, audit_id: str) -> None:

@@ -209,6 +209,17 @@ def test_the_size_of_an_only_cell_does_not_tell_how_many_records_there_were(clie
     )
 
 
+def test_cells_that_hold_all_records_do_not_tell_how_many_there_were(client: httpx.Client) -> None:
+    """By default cells have 8 k records, or as many as there are; of the original's records some are dismissed."""
+    for rows, published in ((60, False), (200, True)):
+        job = ask(client, people(rows), scales="shared", k=10, keep=[], dismiss=0.2)
+        assert job["spec"]["cell_size"] == min(80, rows)
+        assert job["result"]["dismissed"] > 0
+        names, numbers = names_and_numbers(client.get(f"/v1/releases/{job['release_id']}/provenance").json())
+        assert ("cell_size" in names) is published
+        assert rows not in numbers
+
+
 def names_and_numbers(value: Any) -> tuple[set[str], set[float]]:
     """Every name and every number in a document, those inside texts that are JSON too."""
     if isinstance(value, str) and value.startswith(("{", "[")):

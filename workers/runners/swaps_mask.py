@@ -138,7 +138,7 @@ def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: 
     except NothingToMaskError:
         raise _infeasible("/mask", "nothing to mask: every masked place meets its bound as it is") from None
     except NoPartnerError as error:
-        where = "/sources" if "members in" in error.what and "non" not in error.what else "/targets"
+        where = "/sources" if error.what == "members in the sources" else "/targets"
         raise _infeasible(where, f"no eligible partner: there are no {error.what}") from None
     except UnreachableError as error:
         raise unreachable(spec, asked.restrictions, error) from None
@@ -147,17 +147,17 @@ def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: 
 
 
 def _encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
-    gaps = np.isnan(microfile.numbers).any(axis=0)
+    gaps = ~np.isfinite(microfile.numbers).all(axis=0)
     if gaps.any():
         names = list(spec.metric.ordinal) if spec.metric is not None else []
         errors = [
             FieldError(
                 pointer("metric", "ordinal", names[index]),
-                f"column {names[index]!r} has missing values in range: weigh it as categorical",
+                f"column {names[index]!r} has missing or infinite values in range: weigh it as categorical",
             )
             for index in np.flatnonzero(gaps)
         ]
-        raise InvalidError("ordinal columns with missing values; see `errors`", errors=errors)
+        raise InvalidError("ordinal columns with missing or infinite values; see `errors`", errors=errors)
     return encode(metric_of(spec), microfile.numbers, microfile.categories)
 
 

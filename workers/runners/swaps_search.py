@@ -6,11 +6,12 @@ from typing import Final
 import numpy as np
 
 from app.contracts.swaps import MemeticSearch, SwapsSpec
+from app.errors import FieldError, InfeasibleError
 from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.groups import memetic
 from workers.algorithms.groups.assignment import cheapest, moves_made, moves_needed
 from workers.algorithms.groups.influence import Metric, encode
-from workers.algorithms.groups.memetic_state import Request, State
+from workers.algorithms.groups.memetic_state import Request, State, individuals_bytes
 from workers.algorithms.groups.outliers import Outliers
 from workers.algorithms.groups.restrictions import Restriction, UnreachableError
 from workers.algorithms.groups.swaps import Problem, Swaps, build, without
@@ -18,6 +19,7 @@ from workers.runners.base import Arrays
 from workers.runners.groups_attack import stand_out
 from workers.runners.swaps_mask import Masking, unreachable
 
+_MOST_BYTES: Final = 2_000_000_000  # of the individuals of a search
 _NO_HISTORY: Final[FloatArray] = np.empty((0, 3))
 
 
@@ -184,6 +186,7 @@ def swap_search(
     if not isinstance(spec.search, MemeticSearch):
         return SwapSearch(spec, problem, asked, None)
     request = _request(spec.search, threads)
+    _refuse_too_large(problem, request)
     if arrays is not None:
         state = memetic.unpack(problem, request, arrays)
         going_on = SwapSearch(spec, problem, asked, state)
@@ -192,6 +195,17 @@ def swap_search(
         msg = "a new search needs a generator"
         raise ValueError(msg)
     return SwapSearch(spec, problem, asked, memetic.init(problem, request, rng))
+
+
+def _refuse_too_large(problem: Problem, request: Request) -> None:
+    needed = individuals_bytes(problem, request)
+    if needed > _MOST_BYTES:
+        detail = (
+            f"{problem.needed:,} swaps are needed: {request.runs} runs of {request.population} individuals and "
+            f"{2 * request.pairs} children take {needed / 1e9:.0f} GB, at most {_MOST_BYTES / 1e9:.0f} are given; ask "
+            "for fewer runs, a smaller population or fewer pairs"
+        )
+        raise InfeasibleError(detail, errors=[FieldError("/search", detail)])
 
 
 def _request(asked: MemeticSearch, threads: int) -> Request:

@@ -14,6 +14,7 @@ from workers.algorithms.groups.swaps import Problem, without
 
 #: Entries of the lists of nearest partners, and how long one list is at most.
 _ENTRIES, _LONGEST = 1 << 22, 16
+_ROW_BYTES = 4 + 4 + 8  # source, partner, influence
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,22 @@ class State:
     history: FloatArray
 
 
+def longest(problem: Problem) -> int:
+    """L, rows that an individual has at most."""
+    return min(len(problem.source_rows), len(problem.partner_rows), 4 * problem.needed + 64)
+
+
+def individuals_bytes(problem: Problem, request: Request) -> int:
+    """Memory that the individuals of all runs take."""
+    return request.runs * (request.population + 2 * request.pairs) * longest(problem) * _ROW_BYTES
+
+
 def arranged(
     problem: Problem, request: Request, order: tuple[IntArray, IntArray], streams: list[NDArray[np.uint32]]
 ) -> State:
     """A search at its beginning, records in a given order, one stream per run."""
     problem = without(problem, *order)
-    most = min(len(problem.source_rows), len(problem.partner_rows), 4 * problem.needed + 64)
+    most = longest(problem)
     places = request.population + 2 * request.pairs
     runs = tuple(
         Run(
