@@ -116,9 +116,9 @@ class Calibrated:
     cells: int | None
 
 
-def supremum(records: int, model: Model) -> float:
+def supremum(records: int, model: Model = "gaussian") -> float:
     """Expected anonymity that a record without duplicates stays below: gaussian 1 + (N - 1)/2, uniform N."""
-    return float(records) if model == "uniform" else 1.0 + 0.5 * (records - 1)
+    return 1.0 + 0.5 * (records - 1) if model == "gaussian" else float(records)
 
 
 def largest_below(bound: float) -> float:

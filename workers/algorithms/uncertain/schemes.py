@@ -70,7 +70,14 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Wor
     """
     kept, hint = yield from keeping(x, y, k, request)
     tree = yield from grown(y[kept])
-    shared = yield from smallest_common(tree, k[kept][tree.order], hint[kept][tree.order], request, request.dismiss)
+    shared = yield from smallest_common(
+        tree,
+        k[kept][tree.order],
+        hint[kept][tree.order],
+        request,
+        dismissed=len(y) - len(kept),
+        share=request.dismiss,
+    )
     anonymity = np.empty(len(kept))
     anonymity[tree.order] = shared.anonymity
     return Scheme(

@@ -140,7 +140,7 @@ def _last(
     while found and len(members) < 8 * k.max():
         members = np.sort(np.concatenate([members, found.pop().members]))
     tree = yield from grown(y[members])
-    shared = yield from smallest_common(tree, k[members][tree.order], sigma[members][tree.order], request, 0.0)
+    shared = yield from smallest_common(tree, k[members][tree.order], sigma[members][tree.order], request)
     anonymity = np.empty(len(members))
     anonymity[tree.order] = shared.anonymity
     return Rung(members, shared.scale, anonymity)

@@ -49,11 +49,11 @@ def dismissed_number(records: int, share: float, k: float) -> int:
     return max(wanted, least)
 
 
-def feasible_k(records: int, share: float, k: float, model: Model) -> float:
-    """A k below `k` that can be had (without duplicates), whatever is dismissed for it."""
+def feasible_k(records: int, share: float, k: float, model: Model = "gaussian") -> float:
+    """A k below `k` that can be had (no duplicates), whatever is dismissed for it."""
 
-    def bound(found: float) -> float:
-        return supremum(records - dismissed_number(records, share, found), model)
+    def bound(asked: float) -> float:
+        return supremum(records - dismissed_number(records, share, asked), model)
 
     found = k
     while found > 1.0 and found >= bound(found) * (1.0 - 9e-6):
@@ -68,7 +68,9 @@ def refuse_unreached(
 
     Parameters
     ----------
-    share, model : share dismissed for this k, and of which densities: another k may have fewer dismissed.
+    solved, need : scales found, and the k that they were to reach.
+    records : N.
+    share, model : of the records, those that are dismissed; the k that is told can be had among the others.
 
     Raises
     ------
@@ -78,10 +80,10 @@ def refuse_unreached(
     lost = np.isnan(solved.scale)
     if lost.any():
         worst = int(np.argmin(np.where(lost, solved.anonymity, np.inf)))
-        largest, asked = largest_below(float(solved.anonymity[worst])), float(need[worst])
-        if share:
-            largest = min(largest, feasible_k(records, share, asked, model))
-        raise UnreachableKError(asked, largest, records)
+        bound = largest_below(float(solved.anonymity[worst]))
+        asked = float(need[worst])
+        told = min(bound, feasible_k(records, share, asked, model)) if share else bound
+        raise UnreachableKError(asked, told, records)
 
 
 def asking(tree: Tree, question: Question, request: Request) -> Generator[float, None, Solved]:
@@ -130,7 +132,7 @@ def largest_scales(tree: Tree, need: FloatArray, request: Request, number: int) 
 
     def solve(rows: IntArray) -> Generator[float, None, None]:
         solved = yield from asking(tree, Question(rows, need[rows]), request)
-        refuse_unreached(solved, need[rows], records)
+        refuse_unreached(solved, need[rows], records, request.dismiss, request.model)
         scale[rows], missing[rows], exact[rows] = solved.scale, solved.missing, True
 
     sample = np.unique(np.linspace(0, records - 1, min(records, _SAMPLE)).astype(np.int64))
@@ -179,7 +181,7 @@ class Shared:
 
 
 def smallest_common(
-    tree: Tree, need: FloatArray, hint: FloatArray, request: Request, share: float
+    tree: Tree, need: FloatArray, hint: FloatArray, request: Request, *, dismissed: int = 0, share: float = 0.0
 ) -> Generator[float, None, Shared]:
     """Smallest scale, to two digits upward, with which every record of a tree reaches k.
 
@@ -187,7 +189,7 @@ def smallest_common(
     ----------
     need : (m,) k of the tree's rows.
     hint : (m,) scales that tell who is likely to need most.
-    share : share dismissed before, for the wording of a refusal.
+    dismissed, share : records dismissed before, and what share was asked for: a refusal tells a k for all of them.
 
     Raises
     ------
@@ -197,7 +199,7 @@ def smallest_common(
     everything = np.arange(len(need))
     first = np.sort(np.argsort(hint, kind="stable")[-_FIRST:])
     solved = yield from asking(tree, Question(first, need[first]), request)
-    refuse_unreached(solved, need[first], len(need), share, request.model)
+    refuse_unreached(solved, need[first], len(need) + dismissed, share, request.model)
     anonymity, missing = np.empty(len(need)), float(solved.missing[np.argmax(solved.scale)])
     anonymity[first] = solved.anonymity
     needed = float(solved.scale.max())
@@ -208,7 +210,7 @@ def smallest_common(
         anonymity[others] = tried.anonymity
         short = others[tried.anonymity < need[others] * SAFE]
         solved = yield from asking(tree, Question(short, need[short]), request)
-        refuse_unreached(solved, need[short], len(need), share, request.model)
+        refuse_unreached(solved, need[short], len(need) + dismissed, share, request.model)
         anonymity[short] = solved.anonymity
         if len(short) and float(solved.scale.max()) > needed:
             needed, missing = float(solved.scale.max()), float(solved.missing[np.argmax(solved.scale)])
