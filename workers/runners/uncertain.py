@@ -16,7 +16,7 @@ from workers.algorithms.uncertain.calibration_state import Calibrated, Request, 
 from workers.algorithms.uncertain.densities import Densities
 from workers.algorithms.uncertain.drawing import draw
 from workers.runners import uncertain_report
-from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.runners.base import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.frames.columns import take_rows
 from workers.runners.frames.release import write_release
 from workers.runners.links import write_link
@@ -66,6 +66,17 @@ class UncertainRunner:
         job.tick(0.0, "read")
         records = complete_records(job.dataset_path(), spec.columns, spec.missing)
         return Calibrating(spec, records, _begun(job, spec, records))
+
+    def pack(self, state: Calibrating) -> Arrays:
+        """What the calibration has found; the records are read again."""
+        return calibration.pack(state.algorithm)
+
+    def unpack(self, job: JobContext, arrays: Arrays) -> Calibrating:
+        """Go on with a calibration."""
+        spec = _specification(job)
+        job.tick(0.0, "read")
+        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        return Calibrating(spec, records, _begun(job, spec, records, arrays=arrays))
 
     def step(self, state: Calibrating, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
         """Advance the calibration."""
@@ -125,8 +136,8 @@ def _specification(job: JobContext) -> UncertainSpec:
     return UncertainSpec.model_validate({**job.spec, "seed": job.seed})
 
 
-def _begun(job: JobContext, spec: UncertainSpec, records: Records) -> State:
-    """The first state of the calibration.
+def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Arrays | None = None) -> State:
+    """The first state of the calibration, or of one that goes on from a checkpoint.
 
     Raises
     ------
@@ -138,7 +149,10 @@ def _begun(job: JobContext, spec: UncertainSpec, records: Records) -> State:
         raise InfeasibleError(detail, errors=[FieldError("/missing", detail)])
     try:
         k = wanted(job.dataset_path(), spec, records)
-        return calibration.init(records.values, request(spec, records.values, k, threads=job.threads))
+        asked = request(spec, records.values, k, threads=job.threads)
+        if arrays is not None:
+            return calibration.unpack(records.values, asked, arrays)
+        return calibration.init(records.values, asked)
     except InvalidColumnError as error:
         detail = f"column {spec.columns[error.column]!r}: {error.reason}"
         raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None

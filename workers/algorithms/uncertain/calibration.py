@@ -9,15 +9,17 @@ least that of x_i, itself included (AG Definition 2.4). Every candidate is judge
 Sources: AG (Aggarwal 2008) eqs. 4-16; science.md section 3.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workers.algorithms.core.types import FloatArray
 from workers.algorithms.uncertain import schemes
 from workers.algorithms.uncertain.calibration_expected import expectation
+from workers.algorithms.uncertain.calibration_journal import Journal, packed, unpacked
 from workers.algorithms.uncertain.calibration_state import Calibrated, Request, check_request
 from workers.algorithms.uncertain.scaling import scaled, units
 
@@ -30,6 +32,7 @@ class Working:
 
     work: Generator[float, None, Calibrated]
     fraction: float
+    journal: Journal
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Finished:
     """The scales are there."""
 
     calibrated: Calibrated
+    journal: Journal
 
 
 State: TypeAlias = Working | Finished
@@ -57,8 +61,13 @@ def init(x: FloatArray, request: Request) -> State:
     ValueError
         Numbers outside their range, see `check_request`.
     """
+    return _begun(x, request, Journal())
+
+
+def _begun(x: FloatArray, request: Request, journal: Journal) -> Working:
     check_request(x, request)
-    return Working(_calibrating(np.ascontiguousarray(x), request), 0.0)
+    work = _calibrating(np.ascontiguousarray(x), replace(request, journal=journal))
+    return Working(work, 0.0, journal)
 
 
 def step(state: State) -> State:
@@ -78,7 +87,7 @@ def step(state: State) -> State:
             try:
                 fraction = next(state.work)
             except StopIteration as end:
-                return Finished(end.value)
+                return Finished(end.value, state.journal)
             return replace(state, fraction=max(state.fraction, min(fraction, 1.0)))
         case Finished():
             return state
@@ -111,6 +120,27 @@ def result(state: State) -> Calibrated:
             return calibrated
     msg = "the scales are not finished: step until done"
     raise ValueError(msg)
+
+
+def pack(state: State) -> dict[str, NDArray[np.generic]]:
+    """What has been found so far, as arrays; as secret as scales of records are."""
+    return packed(state.journal)
+
+
+def unpack(x: FloatArray, request: Request, arrays: Mapping[str, NDArray[np.generic]]) -> State:
+    """Go on where `pack` was called: what it remembers is not computed again, trees and shapes are.
+
+    Parameters
+    ----------
+    x, request : the same as before; the number of threads may differ.
+    arrays : from `pack`.
+
+    Raises
+    ------
+    InvalidColumnError, ValueError
+        As `init`.
+    """
+    return _begun(x, request, unpacked(arrays))
 
 
 def calibrate(x: FloatArray, request: Request) -> Calibrated:

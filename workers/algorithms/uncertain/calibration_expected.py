@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.algorithms.core.types import FloatArray, IntArray
-from workers.algorithms.uncertain.calibration_solver import Question, Solved, answered, solving
+from workers.algorithms.uncertain.calibration_solver import Question, Solved, answered
 from workers.algorithms.uncertain.calibration_state import Calibrated, Expected, Request
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import tree_of
 from workers.algorithms.uncertain.scaling import scaled
 from workers.algorithms.uncertain.schemes import Scheme
-from workers.algorithms.uncertain.schemes_rare import grown, identity
+from workers.algorithms.uncertain.schemes_rare import asking, grown
 
 _ALL = 10_000  # records up to which every anonymity is evaluated
 _SAMPLE = 500
@@ -49,9 +49,7 @@ def expectation(y: FloatArray, scheme: Scheme, request: Request) -> Generator[fl
         number = len(kept) if len(kept) <= _ALL else _SAMPLE
         rows = np.unique(np.linspace(0, len(kept) - 1, number).astype(np.int64))
         question = Question(rows, np.ones(len(rows)), np.full(len(rows), scheme.scale[0, 0]))
-        solved = yield from solving(
-            tree, request.model, identity(y.shape[1]), question, tolerance=request.tolerance, threads=request.threads
-        )
+        solved = yield from asking(tree, question, request)
         scheme.anonymity[tree.order[rows]] = np.maximum(scheme.anonymity[tree.order[rows]], solved.anonymity)
         values = solved.anonymity
     return Expected(

@@ -17,12 +17,14 @@ from scipy.special import ndtr
 
 from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration_bins import CELLS, REACH
+from workers.algorithms.uncertain.calibration_journal import Found, Journal, remembered
 from workers.algorithms.uncertain.calibration_kernels import gaussian
 from workers.algorithms.uncertain.calibration_overlaps import uniform
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import Tree
 
 _SECONDS = 0.2  # of work between two pauses
+_PIECE = 1 << 16  # rows whose answers are remembered at a time
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Question:
     need: FloatArray
     given: FloatArray | None = None
     early: bool = False
+
+    def part(self, first: int, last: int) -> "Question":
+        """The same of some of the rows."""
+        given = None if self.given is None else self.given[first:last]
+        return Question(self.asked[first:last], self.need[first:last], given, self.early)
 
 
 @cache
@@ -95,7 +102,14 @@ def _run(
 
 
 def solving(
-    tree: Tree, model: Model, shape: FloatArray, question: Question, *, tolerance: float, threads: int
+    tree: Tree,
+    model: Model,
+    shape: FloatArray,
+    question: Question,
+    *,
+    tolerance: float,
+    threads: int,
+    journal: Journal | None = None,
 ) -> Generator[float, None, Solved]:
     """Answer a question; yields the share done about every fifth of a second of work, returns the answers.
 
@@ -103,13 +117,49 @@ def solving(
     ----------
     tree : records.
     shape : (1 or N, n) or (1 or N, n n), rows in leaf order.
+    question : what is asked.
     tolerance : of the anonymity, relative.
+    threads : used.
+    journal : where answers are remembered, some rows at a time.
 
     Notes
     -----
     AG eqs. 10 and 15. Results do not depend on the number of threads beyond the tolerance: a record's answer starts
     from its predecessor's scale as a guess.
     """
+    m = len(question.asked)
+    journal = Journal() if journal is None else journal
+    found: list[Found] = [{name: np.empty(0) for name in _remembered(question)}]
+    for first in range(0, m, _PIECE):
+        piece = question.part(first, min(first + _PIECE, m))
+        work = _solving(tree, model, shape, piece, tolerance=tolerance, threads=threads)
+        found.append((yield from remembered(journal, "piece", _within(work, first / m, len(piece.asked) / m))))
+    arrays = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+    if not question.early or question.given is None:
+        return Solved(**arrays)
+    return Solved(scale=question.given, missing=np.full(m, np.inf), **arrays)
+
+
+def _remembered(question: Question) -> tuple[str, ...]:
+    """What is not known of the answers beforehand."""
+    return ("anonymity",) if question.early else ("scale", "anonymity", "missing")
+
+
+def _within(work: Generator[float, None, Found], begin: float, share: float) -> Generator[float, None, Found]:
+    """Some work as a share of the whole."""
+    while True:
+        try:
+            part = next(work)
+        except StopIteration as end:
+            found: Found = end.value
+            return found
+        yield begin + share * part
+
+
+def _solving(
+    tree: Tree, model: Model, shape: FloatArray, question: Question, *, tolerance: float, threads: int
+) -> Generator[float, None, Found]:
+    """Answer a question on several threads."""
     m = len(question.asked)
     out = Solved(np.empty(m), np.empty(m), np.empty(m))
     edges = np.linspace(0, m, threads + 1).astype(int).tolist()
@@ -128,7 +178,7 @@ def solving(
                 middle = sum(longest) // 2
                 parts += [(longest[0], middle), (middle, longest[1])]
             yield 1.0 - sum(b - a for a, b in parts) / m
-    return out
+    return {name: getattr(out, name) for name in _remembered(question)}
 
 
 def answered(

@@ -10,13 +10,14 @@ Source: AG (Aggarwal 2008), science.md section 3.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from workers.algorithms.core.moments import check_records
 from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.uncertain.calibration_journal import Journal
 from workers.algorithms.uncertain.densities import Model
 
 Scales: TypeAlias = Literal["common", "levels", "shared", "per_record"]
@@ -55,6 +56,7 @@ class Request:
     minimum_scale : scales are at least this, in scaled units (multiples of `unit`).
     tolerance : what the computed anonymity of a record may lack of the true one, in parts of it.
     threads : threads that a step may use.
+    journal : what is remembered, made by `calibration.init`.
     """
 
     k: float | FloatArray
@@ -66,6 +68,7 @@ class Request:
     minimum_scale: float = 0.0
     tolerance: float = 1e-3
     threads: int = 1
+    journal: Journal = field(default_factory=Journal, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

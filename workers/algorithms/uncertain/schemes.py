@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.algorithms.core.types import FloatArray, IntArray
-from workers.algorithms.uncertain.calibration_solver import Question, Solved, answered, solving
+from workers.algorithms.uncertain.calibration_solver import Question, Solved, answered
 from workers.algorithms.uncertain.calibration_state import Request
 from workers.algorithms.uncertain.neighbours import Tree, nearest_others, tree_of
 from workers.algorithms.uncertain.scaling import local_spread, principal_axes, rounded, rounded_axes, rounded_up
 from workers.algorithms.uncertain.schemes_levels import rungs
 from workers.algorithms.uncertain.schemes_rare import (
     DIGITS,
+    answers,
     dismissed_number,
     dismissed_rows,
     grown,
@@ -128,8 +129,7 @@ def per_record(y: FloatArray, k: FloatArray, request: Request) -> Work:
     need = k[tree.order]
     shape, axes, spread = yield from shapes(tree, need, request)
     question = Question(np.arange(len(y)), need)
-    work = solving(tree, request.model, shape, question, tolerance=request.tolerance, threads=request.threads)
-    solved = yield from work
+    solved = yield from answers(tree, shape, question, request)
     refuse_unreached(solved, need, len(y))
     back = np.empty(len(y), dtype=np.int64)
     back[tree.order] = np.arange(len(y))

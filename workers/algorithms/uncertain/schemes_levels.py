@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.uncertain.calibration_journal import Found, remembered
 from workers.algorithms.uncertain.calibration_kernels import SAFE
 from workers.algorithms.uncertain.calibration_solver import Question
 from workers.algorithms.uncertain.calibration_state import Request
@@ -65,6 +66,13 @@ def core(
     y: FloatArray, k: FloatArray, members: IntArray, scale: float, least: float, request: Request
 ) -> Generator[float, None, Rung]:
     """The core of some records at a scale; given up (empty) when fewer than `least` are left."""
+    found = yield from remembered(request.journal, "core", _core(y, k, members, scale, least, request))
+    return Rung(found["members"], scale, found["anonymity"])
+
+
+def _core(
+    y: FloatArray, k: FloatArray, members: IntArray, scale: float, least: float, request: Request
+) -> Generator[float, None, Found]:
     while len(members) >= max(least, 1.0):
         tree = yield from grown(y[members])
         need = k[members][tree.order]
@@ -75,9 +83,9 @@ def core(
         if fits.all():
             anonymity = np.empty(len(members))
             anonymity[tree.order] = tried.anonymity
-            return Rung(members, scale, anonymity)
+            return {"members": members, "anonymity": anonymity}
         members = members[fits]
-    return Rung(members[:0], scale, np.empty(0))
+    return {"members": members[:0], "anonymity": np.empty(0)}
 
 
 def rungs(y: FloatArray, k: FloatArray, request: Request) -> Generator[float, None, tuple[list[Rung], float]]:

@@ -88,9 +88,22 @@ def refuse_unreached(
 
 def asking(tree: Tree, question: Question, request: Request) -> Generator[float, None, Solved]:
     """Answer a question in plain scaled units."""
-    shape = identity(tree.rows.shape[1])
-    work = solving(tree, request.model, shape, question, tolerance=request.tolerance, threads=request.threads)
-    return (yield from work)
+    return (yield from answers(tree, identity(tree.rows.shape[1]), question, request))
+
+
+def answers(tree: Tree, shape: FloatArray, question: Question, request: Request) -> Generator[float, None, Solved]:
+    """Answer a question in the metrics of `shape`."""
+    return (
+        yield from solving(
+            tree,
+            request.model,
+            shape,
+            question,
+            tolerance=request.tolerance,
+            threads=request.threads,
+            journal=request.journal,
+        )
+    )
 
 
 @dataclass(frozen=True)
