@@ -1,10 +1,12 @@
-"""Long searches of group anonymity survive kill -9: the next worker goes on from the checkpoint, to the same end."""
+"""Long jobs survive kill -9: the next worker goes on from the checkpoint, to the same end."""
 
 import os
 import signal
 from typing import Any
 
 import httpx
+import numpy as np
+import polars as pl
 
 from app.embedded.worker import celery_arguments
 from tests.faults.rig import Process, Rig, wait_until
@@ -83,6 +85,30 @@ def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) 
             client.get(f"/v1/releases/{job['release_id']}").raise_for_status().json()["sha256"]
             for job in (undisturbed, resumed)
         ]
+        assert files[0] == files[1]
+    assert rig.rows("SELECT * FROM job_checkpoint") == []
+
+
+def test_a_killed_calibration_goes_on_to_the_very_release_of_an_undisturbed_one(rig: Rig) -> None:
+    rig.housekeeping()
+    worker = real_worker(rig)
+    real_worker(rig, queue="interactive")
+    _, address = rig.api()
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(10_000, 3)) * np.exp(rng.normal(size=10_000))[:, None]
+    with rig.client(address) as client:
+        jobs = []
+        for note in ("undisturbed", "disturbed"):  # other bytes: the second is no second draw of the same data
+            frame = pl.DataFrame(x, schema=["a", "b", "c"]).with_columns(pl.lit(note).alias("note"))
+            spec = {"method": "uncertain", "dataset_id": upload(client, frame.write_csv()), "columns": ["a", "b", "c"]}
+            jobs.append(ask(client, "anonymizations", spec | {"k": 10, "scales": "levels", "dismiss": 0, "seed": 9}))
+            if note == "disturbed":
+                killed(rig, worker, jobs[-1], steps=3)
+            ended = rig.wait(jobs[-1], "succeeded", seconds=120)
+        assert ended["attempt"] == 2
+        assert whole(client, jobs[0]) == whole(client, jobs[1])
+        releases = [client.get(f"/v1/jobs/{job_id}").json()["release_id"] for job_id in jobs]
+        files = [client.get(f"/v1/releases/{one}").raise_for_status().json()["sha256"] for one in releases]
         assert files[0] == files[1]
     assert rig.rows("SELECT * FROM job_checkpoint") == []
 
