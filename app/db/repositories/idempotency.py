@@ -86,16 +86,6 @@ def complete(
     return connection.execute(statement).rowcount == 1
 
 
-def extend(connection: Connection, *, owner: str, key: str, token: str, leased_until: datetime) -> bool:
-    """Hold a key in flight for longer; False when it was lost to another request."""
-    statement = (
-        update(idempotency)
-        .where(idempotency.c.owner == owner, idempotency.c.key == key, idempotency.c.token == token)
-        .values(leased_until=leased_until)
-    )
-    return connection.execute(statement).rowcount == 1
-
-
 def release(connection: Connection, *, owner: str, key: str, token: str) -> None:
     """Give a key in flight back: the request failed and may be sent again."""
     connection.execute(

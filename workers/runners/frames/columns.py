@@ -20,8 +20,8 @@ class FloatTable:
     """Numeric columns as doubles.
 
     A double holds every integer up to 2^53. Larger ones become the nearest double, so two different integers may become
-    one: `wide` counts them per column, and a runner that publishes bounds must refuse such a column or widen its bounds
-    by the rounding (:meth:`rounding`), for the original may lie that far from the value seen here.
+    one: `wide` counts them per column, and a runner must refuse such a column, for the original may lie off the value
+    seen here.
 
     Attributes
     ----------
@@ -31,8 +31,6 @@ class FloatTable:
         Shape (rows, columns), column-contiguous; NaN where missing; infinities as they were.
     missing
         Missing cells per column.
-    integer
-        Whether each column has the type integer.
     wide
         Integers beyond 2^53 per column.
     """
@@ -40,19 +38,7 @@ class FloatTable:
     names: tuple[str, ...]
     values: npt.NDArray[np.float64]
     missing: npt.NDArray[np.int64]
-    integer: tuple[bool, ...]
     wide: npt.NDArray[np.int64]
-
-    def column(self, name: str) -> npt.NDArray[np.float64]:
-        """One column, contiguous, shape (rows,)."""
-        return self.values[:, self.names.index(name)]
-
-    def rounding(self) -> npt.NDArray[np.float64]:
-        """Per column: most by which a value here differs from the original; 0 where none is wide."""
-        result = np.zeros(len(self.names))
-        for j in np.flatnonzero(self.wide):
-            result[j] = np.spacing(np.nanmax(np.abs(self.values[:, j]))) / 2
-        return result
 
 
 def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
@@ -92,8 +78,7 @@ def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
                 wide[j] += _count_wide(column)
                 values[row : row + len(column), j] = column.cast(pa.float64(), safe=False).to_numpy()
             row += table.num_rows
-    integer = tuple(schema.field(name).type == pa.int64() for name in names)
-    return FloatTable(tuple(names), values, missing, integer, wide)
+    return FloatTable(tuple(names), values, missing, wide)
 
 
 def _count_wide(column: pa.ChunkedArray) -> int:
