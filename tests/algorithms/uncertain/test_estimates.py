@@ -94,3 +94,17 @@ def test_other_units_scale_every_estimate() -> None:
     assert two.covariance == pytest.approx(one.covariance * np.outer(factor, factor), rel=1e-5, abs=1e-12)
     assert two.correlation == pytest.approx(one.correlation, abs=1e-5)
     assert two.correlation_error == pytest.approx(one.correlation_error, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+def test_axes_that_are_those_of_the_columns_change_nothing(model: str) -> None:
+    """Densities parallel to the axes have a short cut: it gives what the general way gives."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
+    x[:, 3] = 7.0
+    scale = rng.uniform(0.0, 1.5, x.shape) * (rng.random(x.shape) < 0.9)
+    parallel = estimates(Densities(model, x, scale, None, np.ones(4)))
+    turned = estimates(Densities(model, x, scale, np.tile(np.eye(4), (300, 1, 1)), np.ones(4)))
+    for name in vars(parallel):
+        np.testing.assert_allclose(getattr(parallel, name), getattr(turned, name), rtol=1e-9, atol=1e-12)
+    assert np.isnan(parallel.correlation[3, 3])

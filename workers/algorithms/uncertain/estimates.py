@@ -69,21 +69,24 @@ def estimates(densities: Densities) -> Estimates:
 
     Notes
     -----
-    science.md section 3, AG section I (noise of known distribution). O(M n^2), with axes O(M n^3).
+    science.md section 3, AG section I (noise of known distribution). O(M n^2) in products of matrices, with axes
+    O(M n^3).
     """
     check_densities(densities)
     rows, n = densities.z.shape
     centre = densities.z.mean(axis=0)
     mean = centre + (densities.z - centre).mean(axis=0)
     observed, noise = np.zeros((n, n)), np.zeros((n, n))
-    for w, g in _parts(densities, mean):
+    for part in _parts(rows):
+        w = densities.z[part] - mean
         observed += w.T @ w / rows
-        noise += _second(densities) * (g @ g.transpose(0, 2, 1)).sum(axis=0) / rows
+        noise += _noise(densities, part) / rows
     covariance = observed - (1.0 - 1.0 / rows) * noise
     sigma = np.sqrt(np.where(np.diag(covariance) > 0.0, np.diag(covariance), np.nan))
     correlation = np.clip(covariance / np.outer(sigma, sigma), -1.0, 1.0)
     correlation[np.diag_indices(n)] = np.where(np.isfinite(sigma), 1.0, np.nan)
-    of_covariance, of_correlation = _errors(densities, mean, sigma, correlation)
+    errors = _turned_errors if densities.axes is not None else _parallel_errors
+    of_covariance, of_correlation = errors(densities, mean, sigma, correlation)
     return Estimates(
         mean,
         np.sqrt(np.diag(noise) / rows),
@@ -104,20 +107,61 @@ def _fourth(densities: Densities) -> float:
     return 0.0 if densities.model == "gaussian" else -1.0 / 120.0
 
 
-def _parts(densities: Densities, mean: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield w (m, n) and G (m, n, n) of the records, some at a time."""
-    for first in range(0, len(densities.z), _BLOCK):
-        last = min(first + _BLOCK, len(densities.z))
-        yield densities.z[first:last] - mean, loadings(densities, first, last)
+def _parts(rows: int) -> Iterator[slice]:
+    """Yield the records, some at a time."""
+    return (slice(first, min(first + _BLOCK, rows)) for first in range(0, rows, _BLOCK))
 
 
-def _errors(
+def _noise(densities: Densities, part: slice) -> FloatArray:
+    """Sum of S_p over some records, (n, n)."""
+    if densities.axes is None:
+        return np.asarray(_second(densities) * np.diag((densities.scale[part] ** 2).sum(axis=0)))
+    g = loadings(densities, part.start, part.stop)
+    return np.asarray(_second(densities) * (g @ g.transpose(0, 2, 1)).sum(axis=0))
+
+
+def _parallel_errors(
+    densities: Densities, mean: FloatArray, sigma: FloatArray, correlation: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Standard errors (n, n) of covariances and of correlations, densities parallel to the axes: S_p is diagonal.
+
+    Every sum over records is then one of sum s_j w_k^2, sum s_j w_j w_k, sum s_j s_k and sum scale_j^4.
+    """
+    rows, n = densities.z.shape
+    far, mixed, both, fourth = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+    for part in _parts(rows):
+        w, squared = densities.z[part] - mean, densities.scale[part] ** 2
+        s = _second(densities) * squared
+        far += s.T @ (w * w)
+        mixed += (s * w).T @ w
+        both += s.T @ s
+        fourth += (squared * squared).sum(axis=0)
+
+    def variance(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
+        own, kappa = np.diag(far), _fourth(densities)
+        squares = a * a * own[:, None] + b * b * (far + far.T) + c * c * own + 2.0 * b * (a * mixed + c * mixed.T)
+        trace = a * a * np.diag(both)[:, None] + 2.0 * b * b * both + c * c * np.diag(both)
+        cumulant = kappa * (a * a * fourth[:, None] + c * c * fourth)
+        return np.asarray(np.maximum(4.0 * (squares - trace), 0.0) + 2.0 * trace + cumulant)
+
+    same = np.eye(n)
+    covariance = variance(same, 0.5 * (1.0 - same), np.zeros((n, n)))
+    with np.errstate(invalid="ignore"):
+        one, two = np.broadcast_to(sigma[:, None], (n, n)), np.broadcast_to(sigma, (n, n))
+        ratio = variance(-0.5 * correlation / one**2, 0.5 / (one * two), -0.5 * correlation / two**2)  # delta method
+    ratio[np.diag_indices(n)] = 0.0
+    covariance, ratio = (np.sqrt(np.maximum(v, 0.0)) / rows for v in (covariance, ratio))
+    return covariance, np.where(np.isfinite(correlation), ratio, np.nan)
+
+
+def _turned_errors(
     densities: Densities, mean: FloatArray, sigma: FloatArray, correlation: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors (n, n) of covariances and of correlations."""
     rows, n = densities.z.shape
     covariance, ratio = np.zeros((n, n)), np.zeros((n, n))
-    for w, g in _parts(densities, mean):
+    for part in _parts(rows):
+        w, g = densities.z[part] - mean, loadings(densities, part.start, part.stop)
         s = _second(densities) * (g @ g.transpose(0, 2, 1))
         for j in range(n):
             for k in range(j, n):
