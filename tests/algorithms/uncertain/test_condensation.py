@@ -112,3 +112,15 @@ def test_k_beyond_the_records_is_refused_with_the_largest() -> None:
     assert refused.value.largest == 4
     with pytest.raises(ValueError, match="at least 1"):
         condensation.init(np.zeros((4, 1)), 0, np.random.default_rng(0))
+
+
+def test_more_than_half_of_the_records_make_one_group_at_once() -> None:
+    x = np.random.default_rng(3).normal(size=(100_000, 2))
+    rng = np.random.default_rng(4)
+    state = condensation.init(x, 50_001, rng)
+    state = condensation.step(state, rng)
+    assert condensation.progress(state)[0] == "records", "nobody's neighbours are looked for"
+    made = condensation.result(condensation.step(state, rng), rng)
+    assert made.sizes.tolist() == [100_000]
+    assert np.sort(made.stands_for).tolist() == list(range(100_000))
+    np.testing.assert_allclose(np.cov(made.z.T), np.cov(x.T), atol=0.05)

@@ -132,6 +132,8 @@ def step(state: State, rng: np.random.Generator) -> State:
     """
     if len(state.starts):
         return _make(state, rng)
+    if len(state.x) < 2 * state.k:  # one group, whose nearest k need not be told from those that join it
+        return _gathered(replace(state, groups=1, group=np.zeros(len(state.x), dtype=np.int64)))
     if state.search is None:
         return replace(state, search=_tree(state))
     if state.search.left[1] < state.k:
