@@ -153,6 +153,8 @@ def test_swapped_files_are_counted_as_they_are_and_cannot_classify(client: httpx
     for query, count in zip(queries, ask(client, release_id, queries), strict=True):
         restricted = {name: interval for name, interval in query.items() if interval != [None, None]}
         assert count == {"estimate": inside(rows, restricted), "standard_error": None, "guaranteed": None}
+    for query in ({}, {"age": [18, 30]}, {"hours": [40, 80]}):  # each on columns of its own
+        assert ask(client, release_id, [query])[0]["estimate"] == inside(rows, query)
     answer = client.post(f"/v1/releases/{release_id}/count", json={"queries": [{"region": [1, 2]}]})
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/queries/0/region"]
     answer = client.post(f"/v1/releases/{release_id}/classify", json={"label": "way", "points": [[1]]})

@@ -15,7 +15,7 @@ from workers.runners import queries_classified, queries_counted
 from workers.runners.base import JobContext, Outcome
 from workers.runners.queries_cache import CACHE
 from workers.runners.queries_classified import Classifiable, classifiable
-from workers.runners.queries_counted import Countable, Counted, countable
+from workers.runners.queries_counted import Countable, Counted, Queries, countable, read_for
 
 #: Work of one step: about a fifth of a second on one core.
 _STEP_WORK: Final = 2e8
@@ -25,11 +25,10 @@ _MOST_SHARES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Queries as closed boxes (Q, n), infinite where open, and the answers to those that are done."""
+    """Queries as they were asked, and the answers to those that are done."""
 
     release: Countable
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    queries: Queries
     threads: int
     answers: tuple[Counted, ...] = ()
     counted: int = 0
@@ -45,24 +44,29 @@ class CountRunner:
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002 - nothing here is random
         """Make the release ready, if it is not, and the queries."""
         release = job.releases["release_id"]
-        ready = CACHE.get((release.sha256, "count"), lambda: countable(job), room=job.settings.release_cache_bytes)
-        lower, upper = _boxes(job.spec["queries"], ready.columns)
-        return Counting(ready, lower, upper, job.threads)
+        queries: Queries = job.spec["queries"]
+        columns = read_for(release, queries)
+        ready = CACHE.get(
+            (release.sha256, "count", *columns),
+            lambda: countable(job, columns),
+            room=job.settings.release_cache_bytes,
+        )
+        return Counting(ready, queries, job.threads)
 
     def step(self, state: Counting, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002
         """Answer a batch of queries."""
-        last = state.counted + _batch(state.release.work)
-        batch = slice(state.counted, last)
-        found = state.release.count(state.lower[batch], state.upper[batch], threads=state.threads)
-        return replace(state, answers=(*state.answers, found), counted=min(last, len(state.lower)))
+        last = min(state.counted + _batch(state.release.work), len(state.queries))
+        lower, upper = _boxes(state.queries[state.counted : last], state.release.columns)
+        found = state.release.count(lower, upper, threads=state.threads)
+        return replace(state, answers=(*state.answers, found), counted=last)
 
     def done(self, state: Counting) -> bool:
         """Whether all queries have been answered."""
-        return state.counted >= len(state.lower)
+        return state.counted == len(state.queries)
 
     def progress(self, state: Counting) -> Progress:
         """Share of queries that have been answered."""
-        return Progress(fraction=state.counted / len(state.lower), stage="count")
+        return Progress(fraction=state.counted / len(state.queries), stage="count")
 
     def finish(self, state: Counting, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
         """The body of the answer."""
@@ -138,9 +142,8 @@ def _batch(work: float) -> int:
     return max(1, ceil(_STEP_WORK / max(work, 1.0)))
 
 
-def _boxes(
-    queries: Sequence[dict[str, Sequence[float | None]]], columns: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _boxes(queries: Queries, columns: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Queries as closed boxes (Q, n), infinite where open."""
     place = {name: index for index, name in enumerate(columns)}
     lower = np.full((len(queries), len(columns)), -np.inf)
     upper = np.full((len(queries), len(columns)), np.inf)

@@ -2,12 +2,13 @@
 
 `boxes`: records are spread evenly over their boxes; and so many lie in a query for certain. Weights do not matter: each
 row is one record, whatever it weighs in statistics. `uncertain`: the mass of the densities, given the declared domains.
-`condensation`, `swaps`: rows are counted as they are.
+`condensation`, `swaps`: rows are counted as they are; of the latter, which may be wide, only the columns asked for are
+read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 from workers.algorithms.boxes import counting as box_counting
 from workers.algorithms.uncertain import counting
 from workers.algorithms.uncertain.densities import Densities
-from workers.runners.base import JobContext
+from workers.runners.base import JobContext, ReleaseRef
 from workers.runners.boxes_release import released_boxes
 from workers.runners.densities import released_densities
 from workers.runners.frames.columns import numeric_columns
+
+#: Intervals by column, as a specification has them; null is an open end.
+Queries: TypeAlias = Sequence[Mapping[str, Sequence[float | None]]]
 
 #: A rotated density is asked for so many points.
 _ROTATED_POINTS: Final = 64
@@ -112,7 +116,7 @@ class CountedRows:
     @property
     def work(self) -> float:
         """Every row is looked at."""
-        return 4.0 * self.values.size
+        return 4.0 * max(self.values.size, len(self.values))
 
     @property
     def nbytes(self) -> int:
@@ -131,15 +135,23 @@ class CountedRows:
         return Counted(estimate)
 
 
-def countable(job: JobContext) -> Countable:
-    """The release of a question, made ready."""
+def read_for(release: ReleaseRef, queries: Queries) -> tuple[str, ...]:
+    """The columns that are read for a question alone; none where a release is made ready for all questions."""
+    if release.method != "swaps":
+        return ()
+    asked = frozenset(name for query in queries for name in query)
+    return tuple(column.name for column in release.columns if column.name in asked)
+
+
+def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
+    """The release of a question, made ready; `columns` are those of `read_for`."""
     make: dict[str, Callable[[JobContext], Countable]] = {
         "boxes": _boxes,
         "uncertain": _densities,
         "condensation": _points,
-        "swaps": _rows,
     }
-    return make[job.releases["release_id"].method](job)
+    method = job.releases["release_id"].method
+    return make[method](job) if method in make else _rows(job, columns)
 
 
 def warm_up() -> None:
@@ -176,7 +188,5 @@ def _points(job: JobContext) -> Countable:
     return CountedDensities(names, ready, exact=True)
 
 
-def _rows(job: JobContext) -> Countable:
-    release = job.releases["release_id"]
-    names = tuple(column.name for column in release.columns if column.type in {"integer", "number"})
-    return CountedRows(names, numeric_columns(job.release_path(), names).values)
+def _rows(job: JobContext, columns: tuple[str, ...]) -> Countable:
+    return CountedRows(columns, numeric_columns(job.release_path(), columns).values)
