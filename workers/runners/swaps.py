@@ -23,7 +23,7 @@ from workers.runners.groups_search import Search, search_for
 from workers.runners.swaps_mask import Masking, masking, problem_of
 from workers.runners.swaps_release import Exchange, exchanged_codes
 from workers.runners.swaps_report import Swapped, View
-from workers.runners.swaps_search import SwapSearch, bound_of, reordered, swap_search, warm_swaps
+from workers.runners.swaps_search import SwapSearch, reordered, swap_search, warm_swaps
 
 #: Shares of the whole job: read, swaps found, rules learned, attacked again.
 _READ, _SWAPPED, _LEARNED, _WRITTEN = 0.05, 0.6, 0.85, 0.95
@@ -112,7 +112,7 @@ class SwapsRunner:
             asked=setting.asked,
             problem=setting.problem,
             ran=ran,
-            bound=bound_of(setting.problem, ran.chosen.swaps),
+            bound=state.search.bound(),
             parameter=exchanged_codes(setting.microfile.parameter, ran.chosen.swaps),
             old=View(setting.rules, setting.membership),
             new=_view(state, job),

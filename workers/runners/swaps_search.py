@@ -1,5 +1,6 @@
 """A search for swaps, memetic or the cheapest assignment, behind one face."""
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,7 +10,7 @@ from app.contracts.swaps import MemeticSearch, SwapsSpec
 from app.errors import FieldError, InfeasibleError
 from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.groups import memetic
-from workers.algorithms.groups.assignment import cheapest, moves_made, moves_needed
+from workers.algorithms.groups.assignment import cheapest, finding, moves_made, moves_needed
 from workers.algorithms.groups.influence import Metric, encode
 from workers.algorithms.groups.memetic_state import Request, State, individuals_bytes
 from workers.algorithms.groups.outliers import Outliers
@@ -58,6 +59,7 @@ class SwapSearch:
     Attributes
     ----------
     state : of `memetic`; None where the assignment is asked for.
+    assigning : the assignment being found, used up by its steps; None where it has not been begun, or is there.
     ran : the result, once it is there.
     """
 
@@ -65,6 +67,7 @@ class SwapSearch:
     problem: Problem
     asked: Masking
     state: State | None
+    assigning: Generator[None, None, Swaps] | None = None
     ran: Ran | None = None
 
     @property
@@ -95,7 +98,7 @@ class SwapSearch:
         """
         try:
             if self.state is None:
-                return replace(self, ran=self._assigned())
+                return self._assign()
             state = memetic.step(self.state)
             return replace(self, state=state, ran=self._evolved(state) if memetic.done(state) else None)
         except UnreachableError as error:
@@ -118,11 +121,25 @@ class SwapSearch:
         """The state; an assignment is found anew."""
         return {} if self.state is None else memetic.pack(self.state)
 
-    def _assigned(self) -> Ran:
-        moves = moves_needed(self.problem)
-        swaps = cheapest(self.problem, moves, _capacities(self.problem, self.asked.ceilings))
-        run = Run(swaps, None, None, 0, _NO_HISTORY)
-        return Ran((run,), run)
+    def bound(self) -> Swaps:
+        """The cheapest way to move the same numbers: no search can do better."""
+        chosen = self.result().chosen.swaps
+        if self.state is None and not self.asked.ceilings:
+            return chosen
+        return cheapest(self.problem, moves_made(self.problem, chosen))
+
+    def _assign(self) -> "SwapSearch":
+        """Go on with the assignment."""
+        work = self.assigning
+        if work is None:
+            capacities = _capacities(self.problem, self.asked.ceilings)
+            work = finding(self.problem, moves_needed(self.problem), capacities)
+        try:
+            next(work)
+        except StopIteration as end:
+            run = Run(end.value, None, None, 0, _NO_HISTORY)
+            return replace(self, assigning=None, ran=Ran((run,), run))
+        return replace(self, assigning=work)
 
     def _evolved(self, state: State) -> Ran:
         def judge(signal: IntArray) -> bool:
@@ -152,11 +169,6 @@ def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:
     for place, most in ceilings.items():
         room[place] = max(0, most - int(problem.crisp[place]))
     return room
-
-
-def bound_of(problem: Problem, swaps: Swaps) -> Swaps:
-    """The cheapest way to move the same numbers: no search can do better."""
-    return cheapest(problem, moves_made(problem, swaps))
 
 
 def swap_search(
@@ -241,4 +253,5 @@ def warm_swaps() -> None:
     state = memetic.init(problem, Request(population=6, pairs=2, generations=2), rng)
     while not memetic.done(state):
         state = memetic.step(state)
-    bound_of(problem, memetic.result(problem, state, lambda signal: bool(signal[0] < 9)).best.swaps)
+    best = memetic.result(problem, state, lambda signal: bool(signal[0] < 9)).best
+    cheapest(problem, moves_made(problem, best.swaps))

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from tests.algorithms.groups.swapping import METRIC, cheapest_by_trying, problem, records
-from workers.algorithms.groups import assignment
-from workers.algorithms.groups.assignment import cheapest, moves_made, moves_needed
+from workers.algorithms.groups import assignment, flow
+from workers.algorithms.groups.assignment import cheapest, finding, moves_made, moves_needed
 from workers.algorithms.groups.influence import influence
 from workers.algorithms.groups.restrictions import Restriction, UnreachableError
 from workers.algorithms.groups.swaps import Problem, Swaps, after, build, met, shuffled
@@ -162,3 +162,24 @@ def test_what_cannot_be_moved_is_said_in_numbers() -> None:
         cheapest(both, moves_needed(both), np.array([9, 0, 9]))
     with pytest.raises(UnreachableError, match="numbers to be moved"):
         cheapest(both, np.zeros(3, dtype=np.int64))
+
+
+@pytest.mark.parametrize("ceiling", [None, 6])
+def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, ceiling: int | None) -> None:
+    given = problem(np.random.default_rng(5), [60, 40, 40, 40], [50, 2, 1, 0], [Restriction(0, bound=36, zero=60)])
+    moves = moves_needed(given)
+    ceilings = None if ceiling is None else np.full(4, ceiling)
+    whole = cheapest(given, moves, ceilings)
+    monkeypatch.setattr(flow, "_VISITS", 1)
+    monkeypatch.setattr(assignment, "_COMPARED", 1)
+    work, pauses = finding(given, moves, ceilings), 0
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            found: Swaps = end.value
+            break
+        pauses += 1
+    assert pauses >= 50 + 14, "one for each record's list and for each swap"
+    for name in ("source_row", "partner_row", "influence"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))

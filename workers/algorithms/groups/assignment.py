@@ -18,16 +18,21 @@ judges all those left out). Lists that fail are lengthened, and the flow is comp
 group has room for, or as there are swaps, are enough: were all of them taken by others, there would be no room left.
 """
 
+from collections.abc import Generator
+
 import numpy as np
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.groups.flow import Flow, Network, cheapest_flow
-from workers.algorithms.groups.influence import nearest
+from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from workers.algorithms.groups.flow import Flow, Network, flowing
+from workers.algorithms.groups.influence import Metric, nearest
 from workers.algorithms.groups.restrictions import UnreachableError
 from workers.algorithms.groups.swaps import Problem, Swaps, paired
 
 #: First candidates of a left record in one list, the fewest of all its lists together, and by how much lists grow.
 _FIRST, _ALTOGETHER, _GROWTH = 16, 128, 4
+
+#: Attributes compared between two pauses.
+_COMPARED = 100_000_000
 
 #: Rounding of sums of InfM, relative to the largest.
 _SLACK = 1e-9
@@ -46,7 +51,18 @@ def moves_made(problem: Problem, swaps: Swaps) -> IntArray:
 
 
 def cheapest(problem: Problem, moves: IntArray, capacities: IntArray | None = None) -> Swaps:
-    """The swaps of least total InfM that move given numbers of records.
+    """All of `finding` at once, for bounds and completions of other searches; parameters and errors as there."""
+    work = finding(problem, moves, capacities)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            swaps: Swaps = end.value
+            return swaps
+
+
+def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = None) -> Generator[None, None, Swaps]:
+    """Find the swaps of least total InfM that move given numbers of records, a fraction of a second at a time.
 
     Parameters
     ----------
@@ -88,7 +104,7 @@ def cheapest(problem: Problem, moves: IntArray, capacities: IntArray | None = No
         _check_ceilings(moves, capacities)
     network, order, start = _network(left_code, moves, right_code, room, floors)
     used = np.flatnonzero(moves[left_code] > 0)  # nobody else on the left can move
-    match = _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used)
+    match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used)
     chosen = np.flatnonzero(match >= 0)
     ours, theirs = used[chosen], order[match[chosen]]
     return paired(problem, theirs, ours) if mirrored else paired(problem, ours, theirs)
@@ -113,7 +129,7 @@ def _network(
 
 def _proved(
     problem: Problem, network: Network, left: FloatArray, right: FloatArray, start: IntArray, used: IntArray
-) -> IntArray:
+) -> Generator[None, None, IntArray]:
     """Match by the cheapest flow, candidates added until nothing left out can improve on it."""
     first = max(1, min(_FIRST, _ALTOGETHER // (len(start) - 1)))
     count = np.full(len(used), first, dtype=np.int64)
@@ -125,15 +141,27 @@ def _proved(
     while True:
         for size in np.unique(count[short]):
             rows = np.flatnonzero(short & (count == size))
-            distance, index = nearest(problem.metric, left[rows], right, start, min(int(size), full))
+            distance, index = yield from _listed(problem.metric, left[rows], right, start, min(int(size), full))
             blocks = [_less(block, short & (count == size)) for block in blocks]
             blocks.append((rows, distance, index.astype(np.int64)))
-        flow = _through(network, blocks, len(used))
+        flow = yield from _through(network, blocks, len(used))
         short = _unproved(flow, blocks, enough, slack, len(used))
         if not short.any():
             assert flow is not None  # noqa: S101 - full lists always suffice, since room was checked
             return flow.match
         count[short] *= _GROWTH
+
+
+def _listed(
+    metric: Metric, left: FloatArray, right: FloatArray, start: IntArray, count: int
+) -> Generator[None, None, tuple[FloatArray, IndexArray]]:
+    """The nearest on the right of some records on the left at a time; see `influence.nearest`."""
+    some = max(1, _COMPARED // max(1, right.size))
+    found = []
+    for first in range(0, len(left), some):
+        found.append(nearest(metric, left[first : first + some], right, start, count))
+        yield
+    return np.concatenate([distance for distance, _ in found]), np.concatenate([index for _, index in found])
 
 
 def _less(block: tuple[IntArray, FloatArray, IntArray], replaced: BoolArray) -> tuple[IntArray, FloatArray, IntArray]:
@@ -142,7 +170,9 @@ def _less(block: tuple[IntArray, FloatArray, IntArray], replaced: BoolArray) -> 
     return rows[kept], distance[kept], index[kept]
 
 
-def _through(network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray]], lefts: int) -> Flow | None:
+def _through(
+    network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray]], lefts: int
+) -> Generator[None, None, Flow | None]:
     rows = np.concatenate([np.repeat(block[0], block[2][0].size) for block in blocks if len(block[0])])
     cost = np.concatenate([block[1].ravel() for block in blocks])
     index = np.concatenate([block[2].ravel() for block in blocks])
@@ -152,7 +182,7 @@ def _through(network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray
     start = np.searchsorted(rows[order], np.arange(lefts + 1)).astype(np.int64)
     taken, compact = np.unique(index[order], return_inverse=True)
     part = Network(network.left_group, network.moves, network.right_group[taken], network.floors, network.capacities)
-    flow = cheapest_flow(part, start, compact.astype(np.int64), np.ascontiguousarray(cost[order]))
+    flow = yield from flowing(part, start, compact.astype(np.int64), np.ascontiguousarray(cost[order]))
     if flow is None:
         return None
     match = np.where(flow.match >= 0, taken[flow.match], -1)

@@ -16,12 +16,16 @@ Nodes are numbered l, r, t, g. Potentials at the end are prices: a pair that was
 result if ``c_lr < price_t - price_l`` (reduced cost below 0), which is how `assignment` proves that none does.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numba import njit
 
 from workers.algorithms.core.types import FloatArray, IntArray
+
+_VISITS: Final = 5_000_000  # arcs looked at between two pauses
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ class Network:
     capacities: IntArray
 
 
-def cheapest_flow(network: Network, start: IntArray, right: IntArray, cost: FloatArray) -> Flow | None:
-    """The cheapest flow, or None where the candidates do not suffice for one.
+def flowing(network: Network, start: IntArray, right: IntArray, cost: FloatArray) -> Generator[None, None, Flow | None]:
+    """Find the cheapest flow, some paths at a time: returns it, or None where the candidates do not suffice for one.
 
     Parameters
     ----------
@@ -70,9 +74,13 @@ def cheapest_flow(network: Network, start: IntArray, right: IntArray, cost: Floa
     left, groups = len(network.left_group), len(network.right_group) + len(network.left_group)
     price = np.zeros(groups + len(network.capacities) + len(network.moves) + 1)
     price[-1] = -bonus
-    arrays = (network.left_group, network.moves.copy(), network.right_group, network.floors, network.capacities)
-    if not _augment(*arrays, start, right, cost, bonus, match, price):
-        return None
+    supply, owner = network.moves.copy(), np.full(len(network.right_group), -1, dtype=np.int64)
+    inflow = np.zeros(len(network.capacities), dtype=np.int64)
+    arrays = (network.left_group, supply, network.right_group, network.floors, network.capacities)
+    while supply.any():
+        if not _augment(*arrays, start, right, cost, bonus, _VISITS, match, owner, inflow, price):
+            return None
+        yield
     of_group = price[groups + len(network.capacities) : -1]
     left_price = np.where(match >= 0, price[:left], of_group[network.left_group])
     return Flow(match, left_price, price[groups : groups + len(network.capacities)].copy())
@@ -121,17 +129,20 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
     right: IntArray,
     cost: FloatArray,
     bonus: float,
+    allowance: int,
     match: IntArray,
+    owner: IntArray,
+    inflow: IntArray,
     price: FloatArray,
 ) -> bool:
-    """Send all supply, one shortest path at a time; price's last entry is the sink's."""
+    """Send supply, one shortest path at a time, until none is left or so many arcs were visited; False: no path.
+
+    `match`, `owner` and `inflow` are the flow from either side; price's last entry is the sink's.
+    """
     lefts, rights, targets, groups = len(left_group), len(right_group), len(capacities), len(supply)
     first_t, first_g, nodes = lefts + rights, lefts + rights + targets, lefts + rights + targets + groups
-    owner, inflow = np.empty(rights, dtype=np.int64), np.empty(targets, dtype=np.int64)
     distance = np.empty(nodes)
     parent = np.empty(nodes, dtype=np.int64)
-    owner[:] = -1
-    inflow[:] = 0
     room = len(right) + 3 * rights + (targets + 2) * lefts + nodes + 1
     keys, heap = np.empty(room), np.empty(room, dtype=np.int64)
     fan_node, fan_cost = np.empty(room, dtype=np.int64), np.empty(room)
@@ -186,6 +197,7 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
                         if match[o] < 0 and left_group[o] == v - first_g:
                             fan_node[fan], fan_cost[fan] = o, 0.0
                             fan += 1
+                allowance -= fan + 1
                 for f in range(fan):
                     u = fan_node[f]
                     along = d + max(0.0, fan_cost[f] + price[v] - price[u])
@@ -216,4 +228,6 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
                     match[u] = -1  # a left record returns to its group
                 v = u
             supply[g] -= 1
+            if allowance < 0:
+                return True
     return True
