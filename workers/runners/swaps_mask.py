@@ -147,13 +147,15 @@ def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: 
 
 
 def _encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
-    gaps = ~np.isfinite(microfile.numbers).all(axis=0)
+    missing = np.asarray(np.isnan(microfile.numbers).any(axis=0))
+    gaps = missing | np.isinf(microfile.numbers).any(axis=0)
     if gaps.any():
         names = list(spec.metric.ordinal) if spec.metric is not None else []
         errors = [
             FieldError(
                 pointer("metric", "ordinal", names[index]),
-                f"column {names[index]!r} has missing or infinite values in range: weigh it as categorical",
+                f"column {names[index]!r} has {'missing' if missing[index] else 'infinite'} values in range: "
+                "weigh it as categorical",
             )
             for index in np.flatnonzero(gaps)
         ]
