@@ -122,7 +122,8 @@ def test_a_scale_of_ones_own_is_a_name(client: httpx.Client, scaling: str) -> No
     assert found["share_rank_1"] < 0.35
     assert found["with_scale_matching"]["share_rank_1"] > 0.9
     assert found["with_scale_matching"]["mean_posterior"] > 0.9
-    assert found["with_scale_matching"]["known_90"]["share_rank_1"] > found["known_90"]["share_rank_1"] + 0.1
+    # with 90 % known it is 0.1 on average; draws differ by 0.013
+    assert found["with_scale_matching"]["known_90"]["share_rank_1"] > found["known_90"]["share_rank_1"] + 0.03
 
 
 def test_a_shared_scale_tells_the_cell_and_no_more(client: httpx.Client) -> None:
