@@ -24,7 +24,7 @@ from workers.algorithms.boxes.ranges.regression_search import certain_end
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.types import FloatArray
 
-_PASSES = 24  # of each kind of effort: a regression has many ends, and is asked for seldom
+_PASSES = 40  # of each kind of effort: a regression has many ends, and is asked for seldom
 _NEAR = 4e-3  # of the reached range: what each end may stay outside it, with one predictor or two
 _FARTHER = 3.0  # times so much with each further one
 _VISITED = 20_000_000  # values of boxes per step; a pass costs _FIXED besides

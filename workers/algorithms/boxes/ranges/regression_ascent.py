@@ -16,7 +16,7 @@ import numpy as np
 from workers.algorithms.boxes.ranges.products import Products
 from workers.algorithms.core.types import FloatArray
 
-_CLIMB = 12
+MOST = 12  # passes of a climb
 _SETTLED = 1e-4  # of the gain so far
 _REMEMBERED = 128
 
@@ -47,12 +47,25 @@ class Asked:
     def multiplier(self, moments: FloatArray) -> FloatArray:
         """The combination (n,) of z whose mean product with the residual is dt."""
         z = _regressors(moments)
-        by_beta = np.zeros(len(z))
-        by_beta[self.index] = self.sign
-        if self.index == 0:
-            by_beta[1:] = -self.sign * self.references
         found = np.zeros(len(moments))
-        found[z] = np.linalg.solve(moments[np.ix_(z, z)], by_beta)
+        found[z] = np.linalg.solve(moments[np.ix_(z, z)], self._by_beta)
+        return found
+
+    def looseness(self, moments: FloatArray) -> float:
+        """Mean square of the multiplier: infinite where predictors are collinear."""
+        z = _regressors(moments)
+        try:
+            return float(self._by_beta @ np.linalg.solve(moments[np.ix_(z, z)], self._by_beta))
+        except np.linalg.LinAlgError:
+            return np.inf
+
+    @property
+    def _by_beta(self) -> FloatArray:
+        """Derivatives of t, (q + 1,)."""
+        found = np.zeros(len(self.references) + 1)
+        found[self.index] = self.sign
+        if self.index == 0:
+            found[1:] = -self.sign * self.references
         return found
 
 
@@ -111,7 +124,7 @@ def climb(products: Products, asked: Asked, start: FloatArray, seen: Seen) -> Re
     """
     best = Reached(-np.inf, start)
     first, here = asked.value(start), start
-    for _ in range(_CLIMB):
+    for _ in range(MOST):
         residual = np.zeros(len(here))
         residual[1] = 1.0
         residual[_regressors(here)] = -_coefficients(here)

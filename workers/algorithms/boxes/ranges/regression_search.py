@@ -21,7 +21,7 @@ import numpy as np
 
 from workers.algorithms.boxes.ranges.cones import DEEPEST, Cone, HalfSpace, half_space, raised
 from workers.algorithms.boxes.ranges.products import Products
-from workers.algorithms.boxes.ranges.regression_ascent import Asked, Reached, Seen, climb
+from workers.algorithms.boxes.ranges.regression_ascent import MOST, Asked, Reached, Seen, climb
 from workers.algorithms.boxes.ranges.separation import nearest_to_origin
 from workers.algorithms.core.types import FloatArray, IntArray
 
@@ -32,6 +32,7 @@ _CLOSE = 0.5  # of the tolerance below r: no bound much below r is possible
 _WIDENED = 16  # times
 _ROUNDINGS = 8.0
 _LEAST = 1e-300
+_LOOSE = 1e4  # times the variance of a coefficient that predictors at the boxes' centres would give
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class _Search:
         """Refute, divide, raise and begin anew until no cone is open."""
         self._begin(tolerance)
         allowed, widened = _FIRST * passes, 0
-        while self._open:
+        while self._open and not self._is_loose():
             cone, before = self._open.pop(), self._passes
             check = self._checked(cone)
             yield self._passes - before
@@ -126,7 +127,13 @@ class _Search:
                 self._raise(tolerance)
             else:
                 self._open[-1:] = self._above(self._space.halves(cone, check.hold))
-        return End(self._space.value(self._steps), self._reached, noise, self._passes)
+        certain = None if self._open else self._space.value(self._steps)
+        return End(certain, self._reached, noise, self._passes)
+
+    def _is_loose(self) -> bool:
+        """Whether the boxes allow predictors that are all but collinear: then there is no use in going on."""
+        most = _LOOSE * self._asked.looseness(self._products.centres)
+        return self._asked.looseness(self._floor.moments) > most
 
     def _begin(self, tolerance: float) -> None:
         """Cover the half-space a tolerance above the floor by cones about what has it."""
@@ -152,6 +159,7 @@ class _Search:
         scaled = residuals / self._space.lengths(residuals)[:, None]
         multipliers = self._space.multipliers
         for _ in range(_TRIES):
+            self._passes += 1  # finding a multiplier costs about as much
             seen = self._seen.moments
             vectors = (multipliers @ (seen @ scaled.T)).transpose(0, 2, 1).reshape(-1, len(multipliers))
             sizes = np.sqrt(np.einsum("ji,ji->j", vectors, vectors)) + _LEAST
@@ -181,6 +189,7 @@ class _Search:
         if not value > self._space.value(self._steps) - _CLOSE * tolerance:
             return False
         found = climb(self._products, self._asked, mixture, self._seen)
+        self._passes += MOST
         self._reached = max(self._reached, found.value)
         self._floor = found if found.value > max(value, self._floor.value) else Reached(value, mixture)
         return True
