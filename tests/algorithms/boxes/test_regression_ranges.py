@@ -171,6 +171,17 @@ def test_points_are_exact() -> None:
         assert outer.lower - 1e-9 <= value <= outer.upper + 1e-9
 
 
+def test_narrow_boxes_bound_regressions_on_many_predictors() -> None:
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(2000, 9)) @ (np.eye(9) + 0.3 * rng.normal(size=(9, 9)))
+    boxes = boxes_of(x - 0.003 * rng.random(x.shape), x + 0.003 * rng.random(x.shape), np.full(2000, 5))
+    for r, value in zip(regression_ranges(columns_of(boxes)), coefficients(x), strict=True):
+        outer, _ = ends(r)
+        assert outer.lower <= value <= outer.upper
+        assert r.gap is not None
+        assert r.gap < 0.1
+
+
 def test_a_constant_target_has_no_slope() -> None:
     rng = np.random.default_rng(8)
     x = np.column_stack([np.full(50, 3.0), rng.normal(size=50)])

@@ -25,8 +25,9 @@ from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.types import FloatArray
 
 _PASSES = 40  # of each kind of effort: a regression has many ends, and is asked for seldom
-_NEAR = 4e-3  # of the reached range: what each end may stay outside it, with one predictor or two
-_FARTHER = 3.0  # times so much with each further one
+_NEAR = 4e-3  # of the reached range: what each end may stay outside it, with few predictors
+_FEW = 2
+_FARTHER = 1.2e-2  # with more
 _VISITED = 20_000_000  # values of boxes per step; a pass costs _FIXED besides
 _FIXED = 20_000
 
@@ -137,7 +138,7 @@ def _range(
     """Range of one scaled coefficient, and the passes it took."""
     asked = [Asked(index, sign, references) for sign in (1.0, -1.0)]
     reached = [climb(boxes, each, max(seen.moments, key=each.value), seen) for each in asked]
-    tolerance = _NEAR * _FARTHER ** max(len(references) - 2, 0) * (reached[0].value + reached[1].value)
+    tolerance = (_NEAR if len(references) <= _FEW else _FARTHER) * (reached[0].value + reached[1].value)
     above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, passes // 2)
     rest = passes - above.passes if above.certain is not None else 0
     below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
