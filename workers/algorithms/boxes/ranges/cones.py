@@ -4,31 +4,34 @@ Notation
 --------
 beta : (q + 1,), coefficients of z = (1, x_1 .. x_q), the intercept first.  t : the one asked, or its negative.
 r : the half-space is all beta with t >= r.
-apex : a beta with t = r.  d_0 .. d_q : directions in which t rests, and of which 0 is a positive combination: they
-    span all of these.  tau : a direction in which t rises.
-corner : (q + 3,), how much of apex, d_0 .. d_q and tau; never negative. A point if the apex counts, else a direction.
-cone : (q + 2, q + 3), its corners: all their nonnegative combinations in which the apex counts 1.
+apex : a beta with t = r.  d_1 .. d_D : directions in which t rests.  tau : a direction in which t rises.
+corner : (D + 2,), how much of apex, d_1 .. d_D and tau; never negative. A point if the apex counts, else a direction.
+cone : (q + 2, D + 2), its corners: all their nonnegative combinations in which the apex counts 1.
 residual : (n,), n = q + 2, the combination of (1, y, x_1 .. x_q) that belongs to a corner, y - beta z of a point and
     -d z of a direction; linear in the corner.
 unit : residuals of length 1 have mean square 1 at the data of reference; apex, d_k and tau have the same length.
 
-The q + 1 cones of apex, tau, and all d_k but one cover the half-space; a cone is the two that its division leaves. What
-is meant by a corner is exact; its numbers, sums of positive ones, are so but for a few roundings at each division.
+With few predictors the d are both ways along q axes, and the cones of apex, tau and one way along each are the orthants
+about tau; with many they point to the corners of a simplex, and each cone lacks one. Either way the cones cover the
+half-space, and a cone is the two that its division leaves. What is meant by a corner is exact; its numbers, sums of
+positive ones, are so but for a few roundings at each division.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, up
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.core.types import FloatArray, IntArray
 
 DEEPEST = 40
 _BALANCE = 1e-3  # what an edge counts for dividing whose ends are not in each other's way
 _STEEPEST = 1e10  # condition of the predictors' moments beyond which they are taken as collinear
 _LEAST = 1e-7  # of the target's deviation: length of directions where the residual vanishes
 _FINEST = 2.0**-30
+_ORTHANTS = 5  # dimensions up to which there are few
 _AFTER = 2.0**-40  # relative error of a corner's numbers after all divisions, at most
 
 
@@ -46,8 +49,9 @@ class HalfSpace:
 
     Attributes
     ----------
-    residuals : (q + 3, n), of apex, d_0 .. d_q and tau.
-    off : (q + 3, n), how far each number of `residuals` may be from what is meant.
+    residuals : (D + 2, n), of apex, d_1 .. d_D and tau.
+    faces : (F, q), the directions of each cone, counted from 1.
+    off : (D + 2, n), how far each number of `residuals` may be from what is meant.
     metric : (n, n), moments of the data of reference.
     multipliers : (q + 1, n), combinations of (1, x_1 .. x_q) that are orthonormal at the data of reference.
     r : t of the apex.
@@ -55,6 +59,7 @@ class HalfSpace:
     """
 
     residuals: FloatArray
+    faces: IntArray
     off: FloatArray
     metric: FloatArray
     multipliers: FloatArray
@@ -72,10 +77,10 @@ class HalfSpace:
         return np.asarray(np.sqrt(np.maximum(np.einsum("ci,ij,cj->c", residuals, self.metric, residuals), 1e-300)))
 
     def cones(self) -> Iterator[Cone]:
-        """The cones of apex, tau, and all directions but one."""
+        """The cones that cover it, undivided."""
         every = np.eye(len(self.residuals))
-        for k in range(1, len(every) - 1):
-            yield Cone(np.delete(every, k, axis=0), 0)
+        for face in self.faces:
+            yield Cone(every[[0, *face, len(every) - 1]], 0)
 
     def halves(self, cone: Cone, hold: FloatArray) -> list[Cone]:
         """Divide a cone where its corners are far apart and hold each other in check.
@@ -157,10 +162,10 @@ def half_space(moments: FloatArray, index: int, sign: float, references: FloatAr
         return None
     theta = np.linalg.solve(second, to_beta.T @ moments[z, 1])
     length = np.sqrt(max(moments[1, 1] - theta @ (to_beta.T @ moments[z, 1]), _LEAST**2 * moments[1, 1], 1e-24))
-    generators = np.zeros((len(z) + 2, len(z)))
-    generators[1:-1, rest] = (
-        length * _simplex(len(rest)) @ np.linalg.inv(np.linalg.cholesky(second[np.ix_(rest, rest)]))
-    )
+    directions, faces = _fan(len(rest))
+    generators = np.zeros((len(directions) + 2, len(z)))
+    axes = np.linalg.inv(np.linalg.cholesky(second[np.ix_(rest, rest)]))
+    generators[1:-1, rest] = length * directions @ axes
     tau = np.ones(len(z))
     tau[rest] = -np.linalg.solve(second[np.ix_(rest, rest)], second[rest, index])
     generators[-1] = sign * length / np.sqrt(tau @ second @ tau) * tau
@@ -173,7 +178,17 @@ def half_space(moments: FloatArray, index: int, sign: float, references: FloatAr
     off[:, 0] = 4.0 * (len(z) + 2) * UNIT_ROUNDOFF * (np.abs(generators) @ np.abs(to_beta[0]))
     multipliers = np.zeros((len(z), len(moments)))
     multipliers[:, z] = np.linalg.inv(np.linalg.cholesky(moments[np.ix_(z, z)]))
-    return HalfSpace(residuals, off, moments, multipliers, float(sign * generators[0, index]), rise)
+    return HalfSpace(residuals, faces, off, moments, multipliers, float(sign * generators[0, index]), rise)
+
+
+def _fan(dimensions: int) -> tuple[FloatArray, IntArray]:
+    """Directions (D, dimensions) of length 1, and those of each cone (F, dimensions), counted from 1."""
+    if dimensions <= _ORTHANTS:
+        ways = [(2 * k + 1, 2 * k + 2) for k in range(dimensions)]
+        both = np.asarray(np.kron(np.eye(dimensions), [[1.0], [-1.0]]), dtype=np.float64)
+        return both, np.array(list(itertools.product(*ways)), dtype=np.int64)
+    every = np.arange(1, dimensions + 2)
+    return _simplex(dimensions), np.array([np.delete(every, k) for k in range(dimensions + 1)])
 
 
 def _simplex(dimensions: int) -> FloatArray:
