@@ -244,3 +244,55 @@ def test_predictors_that_the_boxes_allow_to_be_collinear_have_no_certain_range(w
     boxes = boxes_of(line, line + 0.5, np.full(6, 2))
     assert [r.outer for r in regression_ranges(columns_of(boxes, weights))] == [None] * 3
     assert not any(r.exact for r in regression_ranges(columns_of(boxes, weights)))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_what_points_reach_is_in_order_and_certain(seed: int, predictors: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-3, 4, (12, predictors + 1)).astype(float)
+    x[: predictors + 1, 1:] = 5.0 * np.eye(predictors + 1, predictors)  # no predictors are collinear
+    weights = rng.integers(0, 3, 12).astype(float)
+    weights[: predictors + 1] += 1.0
+    columns = columns_of(boxes_of(x, x, rng.integers(1, 4, 12)), weights)
+    for r in regression_ranges(columns, effort=60):
+        outer, inner = ends(r)
+        assert outer.width < 1e-6
+        assert inner.width < 1e-10
+
+
+def test_points_whose_first_bound_roundings_hide_are_certain_all_the_same() -> None:
+    rows = np.array(
+        [
+            [-3.0, -1.0, 1.0, -1.0],
+            [3.0, -2.0, 2.0, -3.0],
+            [-1.0, 2.0, 1.0, 3.0],
+            [2.0, 3.0, 2.0, -3.0],
+            [3.0, 3.0, -2.0, 3.0],
+            [2.0, 1.0, -1.0, -3.0],
+            [3.0, -2.0, 0.0, 1.0],
+        ]
+    )
+    for r in regression_ranges(columns_of(boxes_of(rows, rows, np.array([4, 1, 3, 6, 6, 1, 1]))), effort=60):
+        assert ends(r)[0].width < 1e-6
+
+
+def test_data_that_are_collinear_at_the_first_ascent_neither_warn_nor_reach_anything() -> None:
+    lower = np.array([[1.0, 1.0, -1.0], [0.0, 0.0, 2.0], [1.0, 1.0, 2.0]])
+    upper = np.array([[2.0, 2.0, -1.0], [1.0, 1.0, 2.0], [1.0, 1.0, 2.0]])
+    for r in regression_ranges(columns_of(boxes_of(lower, upper, np.array([1, 1, 2])))):
+        assert r.outer is None
+        assert r.inner is not None
+        assert r.inner.lower <= r.inner.upper
+
+
+def test_coefficients_too_large_for_a_number_are_not_known_and_leave_the_others() -> None:
+    x = random_boxes(2, 40, 3, largest=3, spread=0.02)
+    unit = np.array([1e150, 1e-200, 1e100])
+    boxes = boxes_of(x.lower * unit, x.upper * unit, x.counts)
+    intercept, huge, other = regression_ranges(columns_of(boxes))
+    assert (huge.outer, huge.inner, huge.gap) == (None, None, None)
+    plain = regression_ranges(columns_of(x))
+    for one, same, scale in ((intercept, plain[0], 1e150), (other, plain[2], 1e50)):
+        assert ends(one)[0].lower == pytest.approx(scale * ends(same)[0].lower, abs=0.02 * scale * ends(same)[0].width)
+        assert ends(one)[0].upper == pytest.approx(scale * ends(same)[0].upper, abs=0.02 * scale * ends(same)[0].width)

@@ -136,6 +136,12 @@ def raised(cone: Cone, steps: float) -> Cone | None:
     return Cone(corners, cone.depth)
 
 
+def steep(moments: FloatArray) -> bool:
+    """Whether the predictors are collinear as far as rounding lets one tell, at data of given moments, (n, n)."""
+    z = np.delete(np.arange(len(moments)), 1)
+    return not np.linalg.cond(moments[np.ix_(z, z)]) < _STEEPEST
+
+
 def half_space(moments: FloatArray, index: int, sign: float, references: FloatArray, t: float) -> HalfSpace | None:
     """All coefficients with beta_index (sign 1) at least t, or at most -t (sign -1); None for collinear predictors.
 
@@ -158,7 +164,7 @@ def half_space(moments: FloatArray, index: int, sign: float, references: FloatAr
         to_beta[0, 1:] = references
     second = to_beta.T @ moments[np.ix_(z, z)] @ to_beta
     rest = np.delete(np.arange(len(z)), index)
-    if not max(np.linalg.cond(second), np.linalg.cond(moments[np.ix_(z, z)])) < _STEEPEST:
+    if steep(moments) or not np.linalg.cond(second) < _STEEPEST:
         return None
     theta = np.linalg.solve(second, to_beta.T @ moments[z, 1])
     length = np.sqrt(max(moments[1, 1] - theta @ (to_beta.T @ moments[z, 1]), _LEAST**2 * moments[1, 1], 1e-24))

@@ -27,6 +27,7 @@ _EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any ord
 _CHUNK = 512
 _SLACK = 64.0
 _UNDERFLOW = 1e-290
+_FLAT = 1e-302  # a side whose parabola bends less is taken as straight: no peak overflows
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _largest(
             turned = start[i] if side < columns else -start[i]
             dw, de = turned * a[i + 1], turned * c[i + 1]
             low, high = lower[i], upper[i]
-            peak = -0.5 / (dw * de) if dw * de < 0.0 else 0.0
+            peak = -0.5 / (dw * de) if dw * de < -_FLAT else 0.0
             for b in range(size):
                 width = high[first + b] - low[first + b]
                 far = min(max(peak * (w[b] * de + e[b] * dw), 0.0), width) if peak > 0.0 else width

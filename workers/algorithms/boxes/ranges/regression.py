@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
-from workers.algorithms.boxes.ranges.cones import half_space
+from workers.algorithms.boxes.ranges.cones import half_space, steep
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
 from workers.algorithms.boxes.ranges.pairs import EFFORT, certain
 from workers.algorithms.boxes.ranges.products import Products, products
-from workers.algorithms.boxes.ranges.regression_ascent import Asked, Seen, climb
+from workers.algorithms.boxes.ranges.regression_ascent import MOST, Asked, Reached, Seen, climb
 from workers.algorithms.boxes.ranges.regression_search import certain_end
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.types import FloatArray
@@ -30,6 +30,7 @@ _FEW = 2
 _FARTHER = 1.2e-2  # with more
 _VISITED = 20_000_000  # values of boxes per step; a pass costs _FIXED besides
 _FIXED = 20_000
+_LARGEST = 1000  # exponent of what is a number: twice as much, as a range's width, is one too
 
 
 class RegressionRanges:
@@ -43,7 +44,8 @@ class RegressionRanges:
     Attributes
     ----------
     found : the ranges, intercept first, once it is done; None before. Without certain bounds where nothing was proven
-        (the boxes allow collinear predictors, or nearly), without anything where the boxes' centres are collinear.
+        (the boxes allow collinear predictors, or nearly), without anything where the boxes' centres are collinear or
+        the columns' units make a coefficient too large for a number.
 
     Notes
     -----
@@ -100,7 +102,7 @@ def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Found"]) -> In
         if slope.outer is None:
             return None
         intercept = intercept - slope.outer * certain(x.mean.outer)
-    return intercept
+    return intercept if intercept.magnitude < 2.0**_LARGEST else None
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,10 @@ class _Found:
     noise: float
 
     def scaled(self, exponent: int) -> "_Found":
-        """In units of a power of two."""
+        """In units of a power of two; what these leave too large for a number is not known."""
+        size = max((each.magnitude for each in (self.outer, self.inner) if each), default=0.0)
+        if math.frexp(size)[1] + exponent > _LARGEST:
+            return _Found(None, None, 0.0)
         outer, inner = (each and each.scaled(exponent) for each in (self.outer, self.inner))
         return _Found(outer, inner, math.ldexp(self.noise, exponent))
 
@@ -132,17 +137,29 @@ class _Found:
         return combine(self.outer, self.inner, self.noise)
 
 
+def _climbed(boxes: Products, asked: Asked, seen: Seen) -> Reached:
+    """What an ascent reaches from the best data seen, or these themselves."""
+    ranked = sorted(seen.moments, key=asked.value, reverse=True)
+    start = next((each for each in ranked if not steep(each)), boxes.centres)
+    found = climb(boxes, asked, start, seen)
+    value = asked.value(start)
+    return found if found.value > value else Reached(value, start)
+
+
 def _range(
     boxes: Products, seen: Seen, index: int, references: FloatArray, passes: int
 ) -> Generator[int, None, tuple[_Found, int]]:
     """Range of one scaled coefficient, and the passes it took."""
     asked = [Asked(index, sign, references) for sign in (1.0, -1.0)]
-    reached = [climb(boxes, each, max(seen.moments, key=each.value), seen) for each in asked]
+    reached = []
+    for each in asked:
+        reached.append(_climbed(boxes, each, seen))
+        yield MOST
     tolerance = (_NEAR if len(references) <= _FEW else _FARTHER) * (reached[0].value + reached[1].value)
     above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, passes // 2)
     rest = passes - above.passes if above.certain is not None else 0
     below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
-    inner = Interval(-below.reached, above.reached)
+    inner = Interval(*sorted((-below.reached, above.reached)))  # of points, rounding alone tells them apart
     outer = None
     if above.certain is not None and below.certain is not None:
         outer = Interval(-below.certain, above.certain)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workers.algorithms.boxes.ranges.cones import steep
 from workers.algorithms.boxes.ranges.products import Products
 from workers.algorithms.core.types import FloatArray
 
@@ -134,7 +135,7 @@ def climb(products: Products, asked: Asked, start: FloatArray, seen: Seen) -> Re
         here = products.moments(touched)
         seen.add(here)
         value, before = asked.value(here), best
-        if value > best.value:
+        if value > best.value and not steep(here):  # collinear data reach nothing
             best = Reached(value, here)
         if not best.value - before.value > _SETTLED * (best.value - first):
             break

@@ -12,6 +12,7 @@ t, r, cone, corner, residual : ranges.cones.
 2. Where no lambda does that, a mixture of these moments fits in the cone. If it has t >= r, no bound so low is possible
    (records divided among corners come as close to it as one likes): the search begins anew about it, with a larger r.
    Otherwise the cone is divided. When the passes allowed are spent, r is raised; what was refuted stays refuted.
+   A cone that can be divided no more has a point too near for roundings: the search begins anew, with a larger r.
 """
 
 from collections.abc import Generator
@@ -109,13 +110,12 @@ class _Search:
         self._begin(tolerance)
         allowed, widened = _FIRST * passes, 0
         while self._open and not self._is_loose():
-            cone, before = self._open.pop(), self._passes
-            check = self._checked(cone)
-            yield self._passes - before
+            cone = self._open.pop()
+            check = yield from self._checked(cone)
             if check is None:
                 continue
             self._open.append(cone)
-            if self._reaches(check.mixture, tolerance):
+            if (yield from self._reaches(check.mixture, tolerance)):
                 if self._passes < _FIRST * passes:
                     self._begin(tolerance)
                 else:
@@ -124,7 +124,7 @@ class _Search:
                 if widened == _WIDENED:
                     return End(None, self._reached, noise, self._passes)
                 tolerance, widened, allowed = tolerance * _WIDER, widened + 1, self._passes + _NEXT * passes
-                self._raise(tolerance)
+                self._raise(tolerance) if cone.depth < DEEPEST else self._begin(tolerance)
             else:
                 self._open[-1:] = self._above(self._space.halves(cone, check.hold))
         certain = None if self._open else self._space.value(self._steps)
@@ -153,13 +153,14 @@ class _Search:
         """What cones need to cover of the half-space."""
         return [left for cone in cones if (left := raised(cone, self._steps)) is not None]
 
-    def _checked(self, cone: Cone) -> _Open | None:
-        """None where the cone is refuted; else what keeps it open."""
+    def _checked(self, cone: Cone) -> Generator[int, None, _Open | None]:
+        """Yields passes; None where the cone is refuted; else what keeps it open."""
         residuals, off = self._space.residuals_of(cone.corners)
         scaled = residuals / self._space.lengths(residuals)[:, None]
         multipliers = self._space.multipliers
         for _ in range(_TRIES):
             self._passes += 1  # finding a multiplier costs about as much
+            yield 1
             seen = self._seen.moments
             vectors = (multipliers @ (seen @ scaled.T)).transpose(0, 2, 1).reshape(-1, len(multipliers))
             sizes = np.sqrt(np.einsum("ji,ji->j", vectors, vectors)) + _LEAST
@@ -168,7 +169,10 @@ class _Search:
             if not nearest.point.any():
                 break
             margins = (vectors @ nearest.point).reshape(len(seen), -1).min(axis=0)
-            if self._all_below(-nearest.point @ multipliers, residuals, off, np.argsort(margins)):
+            before = self._passes
+            refuted = self._all_below(-nearest.point @ multipliers, residuals, off, np.argsort(margins))
+            yield self._passes - before
+            if refuted:
                 return None
         weights = hold.sum(axis=1)
         return _Open(hold.sum(axis=0), np.tensordot(weights / weights.sum(), seen, axes=1))
@@ -183,13 +187,14 @@ class _Search:
                 return False
         return True
 
-    def _reaches(self, mixture: FloatArray, tolerance: float) -> bool:
-        """Whether a mixture of moments raises the floor; and with it, perhaps, what is reached."""
+    def _reaches(self, mixture: FloatArray, tolerance: float) -> Generator[int, None, bool]:
+        """Yields passes; whether a mixture of moments raises the floor; and with it, perhaps, what is reached."""
         value = self._asked.value(mixture)
         if not value > self._space.value(self._steps) - _CLOSE * tolerance:
             return False
         found = climb(self._products, self._asked, mixture, self._seen)
         self._passes += MOST
+        yield MOST
         self._reached = max(self._reached, found.value)
         self._floor = found if found.value > max(value, self._floor.value) else Reached(value, mixture)
         return True
