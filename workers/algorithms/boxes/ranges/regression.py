@@ -25,9 +25,8 @@ from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.types import FloatArray
 
 _PASSES = 40  # of each kind of effort: a regression has many ends, and is asked for seldom
-_NEAR = 4e-3  # of the reached range: what each end may stay outside it, with few predictors
-_FEW = 2
-_FARTHER = 1.2e-2  # with more
+# of the reached range: what each end may stay outside it, with one predictor, two, or more
+_NEAR = (5e-4, 4e-3, 1.2e-2)
 _VISITED = 20_000_000  # values of boxes per step; a pass costs _FIXED besides
 _FIXED = 20_000
 _LARGEST = 1000  # exponent of what is a number: twice as much, as a range's width, is one too
@@ -155,7 +154,7 @@ def _range(
     for each in asked:
         reached.append(_climbed(boxes, each, seen))
         yield MOST
-    tolerance = (_NEAR if len(references) <= _FEW else _FARTHER) * (reached[0].value + reached[1].value)
+    tolerance = _NEAR[min(len(references), len(_NEAR)) - 1] * (reached[0].value + reached[1].value)
     above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, passes // 2)
     rest = passes - above.passes if above.certain is not None else 0
     below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
