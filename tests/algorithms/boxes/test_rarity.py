@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.boxes.cases import tables
-from workers.algorithms.boxes import anonymization, rarity, stages
+from tests.algorithms.boxes.cases import run, tables
+from workers.algorithms.boxes import rarity, stages
 from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.dismissal import dismiss
 from workers.algorithms.boxes.state import Outcome, Request
@@ -17,14 +17,6 @@ from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.influence import absolute_influences, influences
 from workers.algorithms.core.moments import moments
 from workers.algorithms.core.statistics import Statistic, all_moments
-
-
-def run(x: np.ndarray, request: Request, seed: int = 0) -> Outcome:
-    rng = np.random.default_rng(seed)
-    state = anonymization.init(x, request)
-    while not anonymization.done(state):
-        state = anonymization.step(state, rng=rng)
-    return anonymization.result(state)
 
 
 @pytest.fixture

@@ -136,9 +136,14 @@ def raised(cone: Cone, steps: float) -> Cone | None:
     return Cone(corners, cone.depth)
 
 
+def regressors(moments: FloatArray) -> IntArray:
+    """Places of (1, x_1 .. x_q) in moments (n, n) of (1, y, x_1 .. x_q)."""
+    return np.delete(np.arange(len(moments)), 1)
+
+
 def steep(moments: FloatArray) -> bool:
     """Whether the predictors are collinear as far as rounding lets one tell, at data of given moments, (n, n)."""
-    z = np.delete(np.arange(len(moments)), 1)
+    z = regressors(moments)
     return not np.linalg.cond(moments[np.ix_(z, z)]) < _STEEPEST
 
 
@@ -158,7 +163,7 @@ def half_space(moments: FloatArray, index: int, sign: float, references: FloatAr
     All is written in theta = beta but for theta_0 = beta_0 - references beta_1 .. beta_q where the intercept is asked:
     then t is one of the coordinates throughout, and rests exactly in every d_k. O(q^3).
     """
-    z = np.delete(np.arange(len(moments)), 1)
+    z = regressors(moments)
     to_beta = np.eye(len(z))
     if index == 0:
         to_beta[0, 1:] = references

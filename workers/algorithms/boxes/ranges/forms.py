@@ -23,7 +23,7 @@ from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, up
 from workers.algorithms.core.types import FloatArray, IndexArray
 
-_EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound holds for each
+EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound holds for each
 _STEEP = 1e300  # slope to place where a form is linear along an edge: an end
 _SLACK = 128.0
 _UNDERFLOW = 1e-300
@@ -132,7 +132,7 @@ def places(pair: Pair, plane: Plane, boxes: IndexArray) -> tuple[FloatArray, Flo
     return at[:, 0], at[:, 1]
 
 
-@njit(nogil=True, cache=True, fastmath=_EVERY_ORDER)
+@njit(nogil=True, cache=True, fastmath=EVERY_ORDER)
 def _sum_of_largest(
     x_low: FloatArray,
     x_high: FloatArray,

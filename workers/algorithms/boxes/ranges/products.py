@@ -19,11 +19,11 @@ import numpy as np
 from numba import njit
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
+from workers.algorithms.boxes.ranges.forms import EVERY_ORDER
 from workers.algorithms.boxes.ranges.mass import Mass
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF
 from workers.algorithms.core.types import FloatArray, IndexArray
 
-_EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound holds for each
 _CHUNK = 512
 _SLACK = 64.0
 _UNDERFLOW = 1e-290
@@ -113,7 +113,7 @@ def products(columns: tuple[BoxColumn, ...]) -> Products:
     return Products(lower, upper, columns[0].mass)
 
 
-@njit(nogil=True, cache=True, fastmath=_EVERY_ORDER)
+@njit(nogil=True, cache=True, fastmath=EVERY_ORDER)
 def _largest(
     lower: FloatArray,
     upper: FloatArray,
@@ -163,7 +163,7 @@ def _largest(
     return parts
 
 
-@njit(nogil=True, cache=True, fastmath=_EVERY_ORDER)
+@njit(nogil=True, cache=True, fastmath=EVERY_ORDER)
 def _moments(
     lower: FloatArray,
     upper: FloatArray,

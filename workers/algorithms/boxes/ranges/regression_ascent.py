@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workers.algorithms.boxes.ranges.cones import steep
+from workers.algorithms.boxes.ranges.cones import regressors, steep
 from workers.algorithms.boxes.ranges.products import Products
 from workers.algorithms.core.types import FloatArray
 
@@ -47,14 +47,14 @@ class Asked:
 
     def multiplier(self, moments: FloatArray) -> FloatArray:
         """The combination (n,) of z whose mean product with the residual is dt."""
-        z = _regressors(moments)
+        z = regressors(moments)
         found = np.zeros(len(moments))
         found[z] = np.linalg.solve(moments[np.ix_(z, z)], self._by_beta)
         return found
 
     def looseness(self, moments: FloatArray) -> float:
         """Mean square of the multiplier: infinite where predictors are collinear."""
-        z = _regressors(moments)
+        z = regressors(moments)
         try:
             return float(self._by_beta @ np.linalg.solve(moments[np.ix_(z, z)], self._by_beta))
         except np.linalg.LinAlgError:
@@ -97,13 +97,9 @@ class Seen:
         return self._held[: self._met].copy()
 
 
-def _regressors(moments: FloatArray) -> FloatArray:
-    return np.delete(np.arange(len(moments)), 1)
-
-
 def _coefficients(moments: FloatArray) -> FloatArray:
     """Coefficients (q + 1,) of given moments; NaN for collinear predictors."""
-    z = _regressors(moments)
+    z = regressors(moments)
     try:
         return np.asarray(np.linalg.solve(moments[np.ix_(z, z)], moments[z, 1]))
     except np.linalg.LinAlgError:
@@ -128,7 +124,7 @@ def climb(products: Products, asked: Asked, start: FloatArray, seen: Seen) -> Re
     for _ in range(MOST):
         residual = np.zeros(len(here))
         residual[1] = 1.0
-        residual[_regressors(here)] = -_coefficients(here)
+        residual[regressors(here)] = -_coefficients(here)
         if not np.isfinite(residual).all():
             break
         touched = products.largest(asked.multiplier(here), residual, np.zeros(len(here)))

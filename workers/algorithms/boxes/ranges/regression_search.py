@@ -75,7 +75,9 @@ def certain_end(
     if space is None or passes <= 0:
         return End(None, found.value, 0.0, 0)
     noise = _ROUNDINGS * _noise(products, space)
-    return (yield from _Search(products, asked, found, seen).run(max(tolerance, noise), passes, noise))
+    search = _Search(products, asked, found, seen)
+    certain = yield from search.run(max(tolerance, noise), passes)
+    return End(certain, search.reached, noise, search.passes)
 
 
 def _noise(products: Products, space: HalfSpace) -> float:
@@ -94,46 +96,50 @@ class _Open:
 
 
 class _Search:
-    """The cones still open, and what is reached so far."""
+    """The cones still open, what is reached so far, and the passes spent."""
 
     def __init__(self, products: Products, asked: Asked, found: Reached, seen: Seen) -> None:
         self._products, self._asked, self._seen = products, asked, seen
-        self._reached = found.value
+        self.reached = found.value
         self._floor = found  # no bound below its value is possible
         self._space: HalfSpace
         self._open: list[Cone] = []
         self._steps = 0.0
-        self._passes = 0
+        self._loose = _LOOSE * asked.looseness(products.centres)
+        self.passes = 0
 
-    def run(self, tolerance: float, passes: int, noise: float) -> Generator[int, None, End]:
-        """Refute, divide, raise and begin anew until no cone is open."""
+    def run(self, tolerance: float, passes: int) -> Generator[int, None, float | None]:
+        """Refute, divide, raise and begin anew until no cone is open; what is certain then, None where one stays so."""
         self._begin(tolerance)
         allowed, widened = _FIRST * passes, 0
-        while self._open and not self._is_loose():
+        while self._open:
+            if self._is_loose():
+                return None
             cone = self._open.pop()
             check = yield from self._checked(cone)
             if check is None:
                 continue
             self._open.append(cone)
             if (yield from self._reaches(check.mixture, tolerance)):
-                if self._passes < _FIRST * passes:
+                if self.passes < _FIRST * passes:
                     self._begin(tolerance)
                 else:
                     self._raise(tolerance)
-            elif self._passes > allowed or cone.depth == DEEPEST:
+            elif self.passes > allowed or cone.depth == DEEPEST:
                 if widened == _WIDENED:
-                    return End(None, self._reached, noise, self._passes)
-                tolerance, widened, allowed = tolerance * _WIDER, widened + 1, self._passes + _NEXT * passes
-                self._raise(tolerance) if cone.depth < DEEPEST else self._begin(tolerance)
+                    return None
+                tolerance, widened, allowed = tolerance * _WIDER, widened + 1, self.passes + _NEXT * passes
+                if cone.depth < DEEPEST:
+                    self._raise(tolerance)
+                else:
+                    self._begin(tolerance)
             else:
                 self._open[-1:] = self._above(self._space.halves(cone, check.hold))
-        certain = None if self._open else self._space.value(self._steps)
-        return End(certain, self._reached, noise, self._passes)
+        return self._space.value(self._steps)
 
     def _is_loose(self) -> bool:
         """Whether the boxes allow predictors that are all but collinear: then there is no use in going on."""
-        most = _LOOSE * self._asked.looseness(self._products.centres)
-        return self._asked.looseness(self._floor.moments) > most
+        return self._asked.looseness(self._floor.moments) > self._loose
 
     def _begin(self, tolerance: float) -> None:
         """Cover the half-space a tolerance above the floor by cones about what has it."""
@@ -159,7 +165,7 @@ class _Search:
         scaled = residuals / self._space.lengths(residuals)[:, None]
         multipliers = self._space.multipliers
         for _ in range(_TRIES):
-            self._passes += 1  # finding a multiplier costs about as much
+            self.passes += 1  # finding a multiplier costs about as much
             yield 1
             seen = self._seen.moments
             vectors = (multipliers @ (seen @ scaled.T)).transpose(0, 2, 1).reshape(-1, len(multipliers))
@@ -169,9 +175,9 @@ class _Search:
             if not nearest.point.any():
                 break
             margins = (vectors @ nearest.point).reshape(len(seen), -1).min(axis=0)
-            before = self._passes
+            before = self.passes
             refuted = self._all_below(-nearest.point @ multipliers, residuals, off, np.argsort(margins))
-            yield self._passes - before
+            yield self.passes - before
             if refuted:
                 return None
         weights = hold.sum(axis=1)
@@ -180,7 +186,7 @@ class _Search:
     def _all_below(self, multiplier: FloatArray, residuals: FloatArray, off: FloatArray, order: IntArray) -> bool:
         """Whether (1) is certainly below 0 at all corners; moments that say otherwise are taken in."""
         for corner in order:
-            self._passes += 1
+            self.passes += 1
             touched = self._products.largest(multiplier, residuals[corner], off[corner])
             if not touched.bound < 0.0:
                 self._seen.add(self._products.moments(touched))
@@ -193,8 +199,8 @@ class _Search:
         if not value > self._space.value(self._steps) - _CLOSE * tolerance:
             return False
         found = climb(self._products, self._asked, mixture, self._seen)
-        self._passes += MOST
+        self.passes += MOST
         yield MOST
-        self._reached = max(self._reached, found.value)
+        self.reached = max(self.reached, found.value)
         self._floor = found if found.value > max(value, self._floor.value) else Reached(value, mixture)
         return True
