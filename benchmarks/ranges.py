@@ -2,9 +2,9 @@
 
     python benchmarks/ranges.py [records.npy] [--rows 100000] [--k 5]
 
-Without a file: a correlated gaussian mixture of 5 columns. For every two columns, and regressions on two and three, over
-the cells of the partition `fast`: gap between what is certain and what is reached, and CPU time. Kernels are compiled on
-the first run and cached; quote the second.
+Without a file: a correlated gaussian mixture of 5 columns. For every two columns, and regressions on two and three,
+over the cells of the partition `fast`: gap between what is certain and what is reached, and CPU time. Kernels are
+compiled on the first run and cached; quote the second.
 """
 
 import argparse
