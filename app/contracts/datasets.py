@@ -48,7 +48,7 @@ class ReadOptions(Contract):
     type: dict[str, ColumnType] = Field(default_factory=dict, description="Types of columns, where not to be inferred.")
 
 
-class Column(Contract):
+class DatasetColumn(Contract):
     """Profile of one column."""
 
     name: str
@@ -69,7 +69,7 @@ class Profile(Contract):
     """What reading a file found."""
 
     rows: int
-    columns: tuple[Column, ...]
+    columns: tuple[DatasetColumn, ...]
     numeric: dict[str, NumericSummary] = Field(default_factory=dict)
 
 
@@ -94,5 +94,5 @@ class Dataset(Contract):
     created_at: Instant
     expires_at: Instant | None
     labels: Labels
-    columns: tuple[Column, ...] | None
+    columns: tuple[DatasetColumn, ...] | None
     error: dict[str, object] | None = None

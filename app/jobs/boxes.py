@@ -12,7 +12,7 @@ from app.contracts.boxes import (
     Statistic,
     StatisticKind,
 )
-from app.contracts.datasets import Column
+from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
 from app.jobs.columns import (
     complete_records,
@@ -70,7 +70,7 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
     ]
 
 
-def _unknown(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
+def _unknown(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[FieldError]:
     yield from wrong_columns("columns", spec.columns, columns, numeric=True)
     yield from wrong_columns("keep", spec.keep, columns)
     yield from wrong_columns("sensitive", spec.sensitive, columns)
@@ -97,7 +97,7 @@ def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
         yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
 
 
-def _undefined(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
+def _undefined(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[FieldError]:
     """Statistics that a column with one value leaves undefined."""
     for index, statistic in enumerate(spec.statistics or ()):
         constant = [name for name in statistic.of if name in columns and columns[name].distinct == 1]
@@ -112,7 +112,7 @@ def _undefined(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldErr
             yield FieldError(pointer("statistics", index), detail)
 
 
-def _diverse(spec: BoxesSpec, columns: dict[str, Column]) -> Iterator[FieldError]:
+def _diverse(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[FieldError]:
     """More values in a box than a column has altogether."""
     if spec.l is None:
         return

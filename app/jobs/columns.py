@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from app.contracts.columns import LARGEST, Missing
-from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.errors import FieldError, pointer
 
 #: A double holds every integer up to this size.
@@ -27,12 +27,12 @@ class OfColumns(Protocol):
         """Public limits."""
 
 
-def named(profile: Profile) -> dict[str, Column]:
+def named(profile: Profile) -> dict[str, DatasetColumn]:
     """The profile's columns by name."""
     return {column.name: column for column in profile.columns}
 
 
-def wrong_column(name: str, columns: Mapping[str, Column], *, numeric: bool = False) -> str | None:
+def wrong_column(name: str, columns: Mapping[str, DatasetColumn], *, numeric: bool = False) -> str | None:
     """What is wrong with naming this column, if anything is."""
     if name not in columns:
         return f"the dataset has no column {name!r}"
@@ -42,7 +42,7 @@ def wrong_column(name: str, columns: Mapping[str, Column], *, numeric: bool = Fa
 
 
 def wrong_columns(
-    field: str, names: Iterable[str], columns: Mapping[str, Column], *, numeric: bool = False
+    field: str, names: Iterable[str], columns: Mapping[str, DatasetColumn], *, numeric: bool = False
 ) -> Iterator[FieldError]:
     """Names in a list that the dataset does not have, or that are not numeric."""
     for index, name in enumerate(names):
@@ -74,7 +74,7 @@ def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
             yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
 
 
-def wrong_numbers(where: str, column: Column, summary: NumericSummary) -> Iterator[FieldError]:
+def wrong_numbers(where: str, column: DatasetColumn, summary: NumericSummary) -> Iterator[FieldError]:
     """Numbers of a column that a computation with doubles cannot take; `where` is the pointer to its name."""
     if summary.infinite:
         yield FieldError(where, f"column {column.name!r} has {summary.infinite} infinite values")

@@ -9,7 +9,7 @@ from datetime import date
 from math import isfinite
 from typing import Any
 
-from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.contracts.microfiles import Derived, Recodings, Variable
 from app.errors import FieldError, pointer
 
@@ -99,7 +99,7 @@ class Harmonised:
     """The columns of a dataset after recoding."""
 
     def __init__(self, profile: Profile, recodings: Recodings) -> None:
-        self._columns: dict[str, Column] = {column.name: column for column in profile.columns}
+        self._columns: dict[str, DatasetColumn] = {column.name: column for column in profile.columns}
         self._numeric, self._recodings = profile.numeric, recodings
         self._types = {name: column.type for name, column in self._columns.items()}
 

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 
 from app.auth.keys import create_key
 from app.contracts.base import new_id
-from app.contracts.datasets import Column, ColumnType, FileFormat, NumericSummary, Profile, ReadOptions
+from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
 from app.db.repositories import datasets
 from app.db.repositories.job_inputs import NewInput
 from app.db.session import Database
@@ -203,7 +203,7 @@ class Rig:
             names = ("age", "hours")
             profile = Profile(
                 rows=DATASET_ROWS,
-                columns=[Column(name=name, type=ColumnType.INTEGER, missing=0, distinct=70) for name in names],
+                columns=[DatasetColumn(name=name, type=ColumnType.INTEGER, missing=0, distinct=70) for name in names],
                 numeric={name: NumericSummary(finite_minimum=0, finite_maximum=99, infinite=0) for name in names},
             )
             key = f"datasets/{self._dataset_id}/data.parquet"

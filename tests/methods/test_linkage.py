@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.datasets import Column, NumericSummary, Profile
+from app.contracts.datasets import DatasetColumn, NumericSummary, Profile
 from app.contracts.linkage import LinkageSpec
 from app.jobs.inputs import Given, ReleaseInput
 from app.jobs.linkage import check
@@ -234,7 +234,7 @@ def test_the_link_goes_with_the_release_and_with_the_original(
 def test_a_column_that_only_has_the_name_of_k_is_not_taken_for_it(
     kind: str, missing: int, least: float | None, infinite: int, tells: bool
 ) -> None:
-    column = Column.model_validate({"name": "k", "type": kind, "missing": missing, "distinct": 2})
+    column = DatasetColumn.model_validate({"name": "k", "type": kind, "missing": missing, "distinct": 2})
     summary = NumericSummary(finite_minimum=least, finite_maximum=9.0, infinite=infinite)
     numeric = {} if kind == "string" else {"k": summary}
     dataset = DatasetRef(id="ds", sha256="", rows=3, columns=(column,), numeric=numeric, data_key="")

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.datasets import Column, NumericSummary
+from app.contracts.datasets import DatasetColumn, NumericSummary
 from app.contracts.jobs import JobState, Progress
 from app.contracts.releases import ReleaseColumn
 from app.db.repositories import job_results
@@ -52,7 +52,7 @@ class DatasetRef:
     id: str
     sha256: str
     rows: int
-    columns: tuple[Column, ...]
+    columns: tuple[DatasetColumn, ...]
     numeric: Mapping[str, NumericSummary]
     data_key: str
 

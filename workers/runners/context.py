@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from app.contracts.datasets import Column, NumericSummary
+from app.contracts.datasets import DatasetColumn, NumericSummary
 from app.contracts.jobs import JobState, Progress
 from app.contracts.releases import ReleaseColumn
 from app.db.repositories.claims import Claim
@@ -43,7 +43,7 @@ def _dataset(facts: DatasetFacts) -> DatasetRef:
         id=facts.id,
         sha256=facts.sha256,
         rows=facts.rows or 0,
-        columns=tuple(Column.model_validate(column) for column in facts.columns or ()),
+        columns=tuple(DatasetColumn.model_validate(column) for column in facts.columns or ()),
         numeric={name: NumericSummary.model_validate(summary) for name, summary in (facts.numeric or {}).items()},
         data_key=facts.data_key or "",
     )

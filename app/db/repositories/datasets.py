@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, update
 
-from app.contracts.datasets import Column, Dataset, DatasetState, Profile, ReadOptions
+from app.contracts.datasets import Dataset, DatasetColumn, DatasetState, Profile, ReadOptions
 from app.db.models.dataset import dataset
 
 
@@ -186,7 +186,7 @@ def _select(owner: str) -> Select[Any]:
 
 
 def _dataset(row: Any) -> Dataset:
-    columns = None if row.columns is None else tuple(Column.model_validate(column) for column in row.columns)
+    columns = None if row.columns is None else tuple(DatasetColumn.model_validate(column) for column in row.columns)
     return Dataset(
         id=row.id,
         name=row.name,

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, or_, select
 
-from app.contracts.datasets import Column, DatasetState, NumericSummary, Profile
+from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.jobs import JobState
 from app.db.models.dataset import dataset
 from app.db.models.job import job
@@ -62,7 +62,7 @@ def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> Foun
         return FoundDataset(DatasetState(row.state), row.sha256, None)
     profile = Profile(
         rows=row.rows,
-        columns=tuple(Column.model_validate(column) for column in row.columns),
+        columns=tuple(DatasetColumn.model_validate(column) for column in row.columns),
         numeric={name: NumericSummary.model_validate(summary) for name, summary in (row.numeric or {}).items()},
     )
     return FoundDataset(DatasetState.READY, row.sha256, profile)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from app.contracts.datasets import NUMERIC, Column, ColumnType, NumericSummary, Profile
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from workers.runners.frames.building import ARROW_TYPES
 
 Tick = Callable[[float], None]
@@ -132,7 +132,7 @@ class TableSink:
         """
         distinct = _count_distinct(self._path, self._names, tick)
         columns = tuple(
-            Column(name=name, type=column_type, missing=int(missing), distinct=distinct[name])
+            DatasetColumn(name=name, type=column_type, missing=int(missing), distinct=distinct[name])
             for name, column_type, missing in zip(self._names, self._types, self._missing, strict=True)
         )
         numeric = {name: numbers.summary() for name, numbers in self._numbers.items()}
