@@ -33,7 +33,7 @@ class StoredObject:
 class Writer(Protocol):
     """Takes the bytes of one object, in order."""
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, /) -> int | None:
         """Append `data`; memory stays bounded however much is written."""
         ...
 

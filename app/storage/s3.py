@@ -7,8 +7,6 @@ killed process leaves is not an object and invisible here: a lifecycle rule of t
 The client runs threads of its own, which do not survive a fork: open the storage in the process that uses it.
 """
 
-import queue
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -19,13 +17,11 @@ from app.errors import StorageFullError, UnavailableError
 from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
 
 if TYPE_CHECKING:
-    from obstore.store import S3Store
+    from obstore import WritableFile
 
 #: Size of a part: S3 takes at most 10,000 parts, so an object may have up to 80 GB.
 _PART_BYTES = 8 << 20
 _PARTS_IN_FLIGHT = 2
-_QUEUED_CHUNKS = 4
-_LOOK_SECONDS = 0.2
 #: What S3 services answer when their disks are full.
 _FULL_CODES = ("XMinioStorageFull", "InsufficientStorage", "QuotaExceeded")
 
@@ -37,7 +33,7 @@ class S3Storage:
         from obstore.store import S3Store
 
         options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint}
-        self._store: S3Store = S3Store(
+        self._store = S3Store(
             bucket,
             prefix=prefix or None,
             client_options={"allow_http": allow_http, "timeout": "60s", "connect_timeout": "5s"},
@@ -46,15 +42,16 @@ class S3Storage:
         )
 
     @contextmanager
-    def writer(self, key: str) -> Iterator["_S3Writer"]:
+    def writer(self, key: str) -> Iterator["WritableFile"]:
         """Write one object; see :class:`~app.storage.protocol.Storage`."""
-        writer = _S3Writer(self._store, checked_key(key))
-        try:
+        import obstore
+
+        checked_key(key)
+        with (
+            _translated(),
+            obstore.open_writer(self._store, key, buffer_size=_PART_BYTES, max_concurrency=_PARTS_IN_FLIGHT) as writer,
+        ):
             yield writer
-        except BaseException:
-            writer.abort()
-            raise
-        writer.finish()
 
     def put_file(self, key: str, path: Path) -> None:
         """Store a copy of the file."""
@@ -137,99 +134,6 @@ class S3Storage:
                 yield bytes(data)
 
 
-class _AbortedError(Exception):
-    """Raised inside the upload to make it abort."""
-
-
-class _S3Writer:
-    """Feeds an upload that runs in a thread of its own; a small object is one request without a thread."""
-
-    def __init__(self, store: "S3Store", key: str) -> None:
-        self._store, self._key = store, key
-        self._small: list[bytes] = []
-        self._small_bytes = 0
-        self._thread: threading.Thread | None = None
-        self._queue: queue.Queue[bytes | _AbortedError | None] = queue.Queue(maxsize=_QUEUED_CHUNKS)
-        self._error: BaseException | None = None
-
-    def write(self, data: bytes) -> None:
-        """Append `data`; waits while the parts before it are on their way."""
-        if not data:
-            return
-        if self._thread is not None:
-            self._send(data)
-            return
-        self._small.append(data)
-        self._small_bytes += len(data)
-        if self._small_bytes > _PART_BYTES:
-            self._start()
-
-    def finish(self) -> None:
-        """Complete the object."""
-        import obstore
-
-        if self._thread is None:
-            with _translated():
-                obstore.put(self._store, self._key, b"".join(self._small), use_multipart=False)
-            return
-        self._send(None)
-        self._join()
-        self._raise()
-
-    def abort(self) -> None:
-        """Leave nothing behind."""
-        if self._thread is not None:
-            self._offer(_AbortedError())
-            self._join()
-
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._upload, name="s3-upload", daemon=True)
-        self._thread.start()
-        for data in self._small:
-            self._send(data)
-        self._small.clear()
-
-    def _upload(self) -> None:
-        import obstore
-
-        try:
-            obstore.put(
-                self._store, self._key, self._parts(), use_multipart=True, chunk_size=_PART_BYTES,
-                max_concurrency=_PARTS_IN_FLIGHT,
-            )  # fmt: skip
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that writes
-            self._error = error
-
-    def _parts(self) -> Iterator[bytes]:
-        while (data := self._queue.get()) is not None:
-            if isinstance(data, _AbortedError):
-                raise data
-            yield data
-
-    def _send(self, data: bytes | None) -> None:
-        if not self._offer(data):
-            self._raise()
-
-    def _offer(self, data: bytes | _AbortedError | None) -> bool:
-        """Queue `data`; False when the upload has ended, which it does early only by failing."""
-        while self._thread is not None and self._thread.is_alive():
-            try:
-                self._queue.put(data, timeout=_LOOK_SECONDS)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    def _join(self) -> None:
-        if self._thread is not None:
-            self._thread.join()
-
-    def _raise(self) -> None:
-        if self._error is not None:
-            with _translated():
-                raise self._error
-
-
 @contextmanager
 def _translated() -> Iterator[None]:
     """Errors of the client as errors of ours; absent objects stay `FileNotFoundError`."""
@@ -237,7 +141,10 @@ def _translated() -> Iterator[None]:
 
     try:
         yield
-    except BaseError as error:
+    except (BaseError, OSError) as error:
+        # The client's writer raises a plain OSError without a number; those of the operating system have one.
+        if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
+            raise
         if any(code in str(error) for code in _FULL_CODES):
             raise StorageFullError("there is no room left in the storage; ask the operator for more room") from error
         raise UnavailableError("the storage cannot be reached; try again in a moment", retry_after=5) from error

@@ -64,3 +64,12 @@ def test_a_service_that_went_away_is_unavailable(s3_storage: Storage, tmp_path: 
                 use()
     finally:
         own.stop()
+
+
+def test_an_error_of_what_is_being_stored_stays_what_it_is(s3_storage: Storage, s3_server: S3Server) -> None:
+    def fail() -> None:
+        raise PermissionError(13, "the file behind it cannot be read")
+
+    with pytest.raises(PermissionError):
+        put(s3_storage, "staging/a", megabytes=20, at_the_end=fail)
+    assert s3_server.unfinished_uploads() == 0
