@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from app.contracts.base import Contract, Instant, Labels
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
 class ColumnType(StrEnum):
@@ -71,6 +72,7 @@ class Profile(Contract):
     rows: int
     columns: tuple[DatasetColumn, ...]
     numeric: dict[str, NumericSummary] = Field(default_factory=dict)
+    warnings: tuple[Warning, ...] = ()
 
 
 class DatasetState(StrEnum):
@@ -95,4 +97,5 @@ class Dataset(Contract):
     expires_at: Instant | None
     labels: Labels
     columns: tuple[DatasetColumn, ...] | None
+    warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
     error: dict[str, object] | None = None

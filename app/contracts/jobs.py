@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from app.contracts.base import Contract, Id, Instant, Labels
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
 class JobState(StrEnum):
@@ -84,5 +85,9 @@ class Job(Contract):
     finished_at: Instant | None
     spec: dict[str, Any]
     result: dict[str, Any] | None
+    warnings: tuple[Warning, ...] = Field(
+        default=(),
+        description="What succeeded but will disappoint or expose; like `result`, for keys with `jobs:read` only.",
+    )
     release_id: str | None
     error: dict[str, Any] | None

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from app.contracts.base import Contract, Instant, Labels
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
 class ReleaseFormat(StrEnum):
@@ -34,3 +35,4 @@ class Release(Contract):
     sha256: dict[ReleaseFormat, str] = Field(description="SHA-256 of the file in each format: its ETag.")
     flags: tuple[str, ...] = Field(description="What a reader must know, such as `reproducible`.")
     labels: Labels
+    warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")

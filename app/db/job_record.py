@@ -28,6 +28,7 @@ class JobRecord:
     labels_json: str
     spec_json: str
     result_json: str | None
+    warnings_json: str
     release_id: str | None
     error_json: str | None
     attempt: int
@@ -62,6 +63,7 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     cast(job.c.labels, Text),
     cast(job.c.spec, Text),
     cast(job.c.result, Text),
+    cast(job.c.warnings, Text),
     job.c.release_id,
     cast(job.c.error, Text),
     job.c.attempt,

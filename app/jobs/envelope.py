@@ -29,7 +29,7 @@ def job_json(record: JobRecord) -> str:
         f'"created_at":"{rfc3339(record.created_at)}",'
         f'"started_at":{_quoted(rfc3339(started) if started else None)},'
         f'"finished_at":{_quoted(rfc3339(finished) if finished else None)},'
-        f'"spec":{record.spec_json},"result":{record.result_json or "null"},'
+        f'"spec":{record.spec_json},"result":{record.result_json or "null"},"warnings":{record.warnings_json},'
         f'"release_id":{_quoted(release)},"error":{record.error_json or "null"}}}'
     )
 
@@ -51,6 +51,7 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
         fraction=0.0,
         stage="starting",
         result_json=None,
+        warnings_json="[]",
         release_id=None,
         error_json=None,
     )

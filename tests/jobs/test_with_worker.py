@@ -46,3 +46,20 @@ def test_a_job_is_waited_for_followed_and_cancelled(working: tuple[Service, Rig]
         ended = client.get(f"/v1/jobs/{job_id}", headers=headers).json()
         assert ended["state"] == "cancelled"
         assert time.monotonic() - asked < 3
+
+
+def test_warnings_stand_in_the_job_and_in_the_release_read_or_listed(working: tuple[Service, Rig]) -> None:
+    service, rig = working
+    quiet, job_id = rig.submit(release=True), rig.submit(release=True, warn=True)
+    rig.wait(quiet)
+    release_id = rig.wait(job_id)["release_id"]
+    on_job = [{"code": "one_column", "pointer": "/spec/steps", "detail": "the job says"}]
+    on_release = [{"code": "one_column", "pointer": None, "detail": "the release says"}]
+    with service.client() as client:
+        assert client.get(f"/v1/jobs/{job_id}").json()["warnings"] == on_job
+        assert {job["id"]: job["warnings"] for job in client.get("/v1/jobs").json()["items"]} == {
+            quiet: [],
+            job_id: on_job,
+        }
+        assert client.get(f"/v1/releases/{release_id}").json()["warnings"] == on_release
+        assert [release["warnings"] for release in client.get("/v1/releases").json()["items"]] == [on_release, []]

@@ -8,6 +8,7 @@ import sys
 import pytest
 from pydantic import SecretStr
 
+from app.contracts.warnings import WarningCode
 from app.main import create_app
 from app.settings import Settings
 from tests.meta.project import ROOT, tracked
@@ -26,6 +27,14 @@ def test_every_setting_is_documented() -> None:
     assert (ROOT / "docs" / "settings.md").read_text() == printed.stdout, "make settings"
     undescribed = [name for name, field in Settings.model_fields.items() if not field.description]
     assert not undescribed
+
+
+def test_every_code_of_a_warning_is_documented() -> None:
+    command = [sys.executable, "docs/warning_codes.py"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "warnings.md").read_text() == printed.stdout, "make warnings"
+    assert all(re.fullmatch("[a-z_]+", code) for code in WarningCode)
+    assert all(f"`{code}`" in printed.stdout and code.meaning.endswith(".") for code in WarningCode)
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))

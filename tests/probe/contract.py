@@ -17,5 +17,6 @@ class ProbeSpec(DatasetJobSpec):
     parts: int = 0
     fail_part: int | None = None
     release: bool = False
+    warn: bool = False
     result_bytes: int = 0
     journal: str = ""

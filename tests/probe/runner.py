@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
+from app.contracts.warnings import WarningCode, warning
 from app.db.repositories import jobs
 from app.db.session import Connection
 from app.errors import InfeasibleError
@@ -82,7 +83,8 @@ class ProbeRunner:
         return Outcome(
             summary={"steps": len(state.drawn)},
             result={"drawn": drawn, "padding": "x" * spec.result_bytes},
-            release=_draft(job) if spec.release and job.part is None else None,
+            warnings=[warning(WarningCode.ONE_COLUMN, "the job says", "/spec/steps")] if spec.warn else (),
+            release=_draft(job, warn=spec.warn) if spec.release and job.part is None else None,
             record=_refuse if spec.fail == "record" else None,
         )
 
@@ -134,7 +136,7 @@ def _refuse(_connection: Connection) -> None:
     raise InfeasibleError("found only while writing")
 
 
-def _draft(job: JobContext) -> ReleaseDraft:
+def _draft(job: JobContext, *, warn: bool) -> ReleaseDraft:
     files = {}
     for name in ("csv", "parquet"):
         path = job.scratch / f"release.{name}"
@@ -147,4 +149,5 @@ def _draft(job: JobContext) -> ReleaseDraft:
         files=files,
         statistics=[{"kind": "mean", "of": ["age"], "estimate": 38.6}],
         parameters={"k": 5},
+        warnings=[warning(WarningCode.ONE_COLUMN, "the release says")] if warn else (),
     )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from app.contracts.datasets import DatasetColumn, NumericSummary
 from app.contracts.jobs import JobState, Progress
 from app.contracts.releases import ReleaseColumn
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.repositories import job_results
 from app.db.session import Connection, Database
 from app.errors import FieldError, InvalidError, pointer
@@ -191,19 +192,21 @@ class ReleaseDraft:
     statistics: Sequence[Mapping[str, Any]] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     link: Path | None = None
+    warnings: Sequence[Warning] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a finished job leaves: JSON values only, undefined numbers as None (never NaN).
 
-    `summary` becomes the job's `result`; `result` is served whole and always contains the summary; `record` writes
-    further rows in the transaction that ends the job.
+    `summary` becomes the job's `result`; `result` is served whole and always contains the summary; `warnings` become
+    the job's, restricted as its result is; `record` writes further rows in the transaction that ends the job.
     """
 
     summary: Mapping[str, Any]
     result: Mapping[str, Any] = field(default_factory=dict)
     release: ReleaseDraft | None = None
+    warnings: Sequence[Warning] = ()
     record: Callable[[Connection], None] | None = None
 
 

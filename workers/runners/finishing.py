@@ -61,6 +61,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
             state=JobState.SUCCEEDED,
             outcome="succeeded",
             result=stored.outcome.summary,
+            warnings=stored.outcome.warnings,
             release_id=None if release is None else release.id,
         ),
     )
@@ -135,6 +136,7 @@ def _insert_release(connection: Connection, claimed: Claim, release: StoredRelea
             flags=release.flags,
             labels=claimed.labels,
             statistics=draft.statistics,
+            warnings=draft.warnings,
         ),
         files=release.files,
     )

@@ -1,6 +1,6 @@
 """Datasets: the profile is public to the owner, `numeric` (extremes) is for validation only."""
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Index, Table, Text, func
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Column, DateTime, Index, Table, Text, func
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.models.metadata import metadata
@@ -24,6 +24,7 @@ dataset = Table(
     Column("data_key", Text, comment="storage key of the typed Parquet copy"),
     Column("data_bytes", BigInteger),
     Column("error", JSONB, comment="problem of a failed ingest"),
+    Column("warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.Warning"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),

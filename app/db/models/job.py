@@ -1,6 +1,7 @@
 """Jobs. The row is the truth; `attempt` is the fence that every write of a worker carries."""
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -44,6 +45,13 @@ job = Table(
     Column("parts_left", Integer, comment="of a whole: parts that have not ended; nobody else works on it until then"),
     Column("requested_by", Text, comment="id of the API key that asked"),
     Column("result", JSONB, comment="the summary"),
+    Column(
+        "warnings",
+        JSON,
+        nullable=False,
+        server_default="[]",
+        comment="restricted, as the result is",
+    ),
     Column("release_id", Text),
     Column("error", JSONB, comment="RFC 9457 members"),
     Column("attempt", Integer, nullable=False, server_default="0", comment="fence: claims so far"),

@@ -1,6 +1,6 @@
 """Releases: what a succeeded anonymization publishes."""
 
-from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Index, Table, Text, func
+from sqlalchemy import JSON, BigInteger, Column, DateTime, ForeignKey, Index, Table, Text, func
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from app.db.models.metadata import metadata
@@ -18,6 +18,7 @@ release = Table(
     Column("flags", ARRAY(Text), nullable=False),
     Column("labels", JSONB, nullable=False, server_default="{}"),
     Column("statistics", JSONB, nullable=False, comment="public statistics"),
+    Column("warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.Warning; public"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("deleted_at", DateTime(timezone=True)),
     Index("ix_release_owner_created_at", "owner", "created_at", "id"),

@@ -4,7 +4,7 @@
 rows mean that the job belongs to somebody else by now; the caller rolls back and stops.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from app.contracts.jobs import JobState, Progress
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.models.job import job
 from app.db.models.job_attempt import job_attempt
 from app.db.models.job_checkpoint import job_checkpoint
@@ -75,6 +76,7 @@ class Ending:
     state: JobState
     outcome: str
     result: Mapping[str, Any] | None = None
+    warnings: Sequence[Warning] = ()
     release_id: str | None = None
     error: Mapping[str, Any] | None = None
 
@@ -163,6 +165,7 @@ def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetim
             state=ending.state,
             finished_at=func.clock_timestamp(),
             result=None if ending.result is None else dict(ending.result),
+            warnings=[warning.model_dump(mode="json") for warning in ending.warnings],
             release_id=ending.release_id,
             error=None if ending.error is None else dict(ending.error),
         )

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, update
 
 from app.contracts.datasets import Dataset, DatasetColumn, DatasetState, Profile, ReadOptions
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.models.dataset import dataset
 
 
@@ -97,6 +98,7 @@ def set_ready(connection: Connection, *, dataset_id: str, profile: Profile, data
             rows=profile.rows,
             columns=[column.model_dump(mode="json") for column in profile.columns],
             numeric={name: summary.model_dump(mode="json") for name, summary in profile.numeric.items()},
+            warnings=[warning.model_dump(mode="json") for warning in profile.warnings],
             data_key=data_key,
             data_bytes=data_bytes,
         )
@@ -124,6 +126,7 @@ def mark_deleted(connection: Connection, *, dataset_id: str, now: datetime) -> N
             rows=None,
             columns=None,
             numeric=None,
+            warnings=[],
             error=None,
         )
     )
@@ -181,6 +184,7 @@ def _select(owner: str) -> Select[Any]:
         dataset.c.expires_at,
         dataset.c.labels,
         dataset.c.columns,
+        dataset.c.warnings,
         dataset.c.error,
     ).where(_visible(owner))
 
@@ -198,5 +202,6 @@ def _dataset(row: Any) -> Dataset:
         expires_at=row.expires_at,
         labels=row.labels,
         columns=columns,
+        warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
         error=row.error,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, delete, func, insert, select, tuple_, update
 
 from app.contracts.releases import Release, ReleaseColumn, ReleaseFormat
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
@@ -27,6 +28,7 @@ class NewRelease:
     flags: Sequence[str]
     labels: Mapping[str, str]
     statistics: Sequence[Mapping[str, Any]]
+    warnings: Sequence[Warning] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             flags=list(new.flags),
             labels=dict(new.labels),
             statistics=[dict(statistic) for statistic in new.statistics],
+            warnings=[warning.model_dump(mode="json") for warning in new.warnings],
         )
     )
     connection.execute(
@@ -175,6 +178,7 @@ def _select(owner: str) -> Select[Any]:
         release.c.columns,
         release.c.flags,
         release.c.labels,
+        release.c.warnings,
         checksums,
     ).where(_visible(owner))
 
@@ -190,4 +194,5 @@ def _release(row: Any) -> Release:
         sha256={ReleaseFormat(name): checksum for name, checksum in sorted((row.sha256 or {}).items())},
         flags=tuple(row.flags),
         labels=row.labels,
+        warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
     )

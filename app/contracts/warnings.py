@@ -1,0 +1,66 @@
+"""Warnings: what succeeded but will disappoint or expose, on datasets, jobs and releases."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field
+
+from app.contracts.base import Contract
+
+
+class WarningCode(StrEnum):
+    """Codes of warnings, each with what it means. Codes are stable: none is renamed or given another meaning.
+
+    `docs/warnings.md` is written from here by `make warnings`.
+    """
+
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str) -> Self:
+        """A code with its meaning."""
+        made = str.__new__(cls, code)
+        made._value_ = code
+        made.meaning = meaning
+        return made
+
+    ONE_COLUMN = (
+        "one_column",
+        "Dataset: the file has one column only. Fields may be separated by another character than `delimiter`.",
+    )
+    HEADER_LIKE_DATA = (
+        "header_like_data",
+        "Dataset: the names of the columns look like a record. If they are one, upload with `header=false`.",
+    )
+    NEARLY_NUMERIC = (
+        "nearly_numeric",
+        "Dataset: a column of strings most of whose cells are numbers. `detail` has the option that would read them.",
+    )
+    NEARLY_DATE = ("nearly_date", "Dataset: the same with days.")
+    NEARLY_BOOLEAN = ("nearly_boolean", "Dataset: the same with `true` and `false`.")
+    SPREADSHEET_CELLS = (
+        "spreadsheet_cells",
+        "Dataset: text that a spreadsheet would run as a formula. The format `csv.escaped` of a release disarms it.",
+    )
+
+
+class Warning(Contract):  # noqa: A001 - the word of the HTTP contract
+    """What succeeded but will disappoint or expose."""
+
+    code: str = Field(description="Stable code, listed in docs/warnings.md; more may be added.")
+    pointer: str | None = Field(description="JSON pointer to what it is about, in the object that carries it.")
+    detail: str = Field(description="What was found, and what to do about it.")
+
+
+def warning(code: WarningCode, detail: str, pointer: str | None = None) -> Warning:
+    """A warning. The code is kept as text: older processes read those that newer ones wrote.
+
+    Parameters
+    ----------
+    code
+        What kind it is.
+    detail
+        What was found and what to do about it, never with a cell.
+    pointer
+        Where, in the dataset, job or release that carries it; for a job, `/spec/…`.
+    """
+    return Warning(code=code.value, pointer=pointer, detail=detail)
