@@ -116,8 +116,7 @@ def remove_abandoned(*, database: Database, storage: Storage, older_than: timede
 def _keys(storage: Storage, leftover: Leftover) -> Iterator[str]:
     if leftover.staged_key is not None:
         yield leftover.staged_key
-    if leftover.data_key is not None:
-        yield leftover.data_key
+    if leftover.deleted:
         # an attempt that had lost its job may have stored a copy of its own
         yield from [found.key for found in storage.list(f"datasets/{leftover.dataset_id}/")]
 

@@ -59,7 +59,8 @@ def service(
     """API, interactive worker and housekeeping; one of each per test session."""
     folder = tmp_path_factory.mktemp("datasets")
     url = databases.fresh()
-    with processes(folder, database_url=url, redis_url=broker_server.tcp_url(), **LIMITS) as made:
+    limits = LIMITS | {"SUREBOX_STAGING_DIR": str(folder / "scratch")}
+    with processes(folder, database_url=url, redis_url=broker_server.tcp_url(), **limits) as made:
         made.worker("interactive")
         made.start("housekeeping", log="housekeeping")
         yield made, made.api()[0]

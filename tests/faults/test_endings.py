@@ -60,6 +60,17 @@ def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
         assert published in public
 
 
+@pytest.mark.parametrize("fault", ["record", "cancel"])
+def test_a_job_that_ends_otherwise_leaves_no_file(rig: Rig, fault: str) -> None:
+    def files() -> set[str]:
+        return {path.name for path in (rig.folder / "storage").rglob("*") if path.is_file()}
+
+    before = files()
+    job_id = rig.submit(release=True, fail=fault, result_bytes=10_000)
+    assert rig.wait(job_id)["state"] == ("failed" if fault == "record" else "cancelled")
+    wait_until(lambda: files() == before)
+
+
 def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goes_on(rig: Rig) -> None:
     codes = {
         "infeasible": ("/problems/infeasible", "k = 50 asked, 31 records: the largest k is 31"),

@@ -111,7 +111,7 @@ def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, setting
     sha256 = hashlib.sha256(body).hexdigest()
     if len(body) <= settings.inline_artifact_bytes:
         return StoredResult(body=body, key=None, bytes=len(body), sha256=sha256)
-    key = f"jobs/{claimed.id}/result-{sha256}.json"
+    key = f"jobs/{claimed.id}/result-{claimed.attempt}-{sha256}.json"
     with storage.writer(key) as writer:
         writer.write(body)
     return StoredResult(body=None, key=key, bytes=len(body), sha256=sha256)

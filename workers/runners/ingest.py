@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import numpy as np
 
@@ -64,16 +65,18 @@ class IngestRunner:
         """Read it."""
         job = state.job
         source = job.fetch(state.staged_key)
-        profile = read_upload(
-            source,
-            state.options,
-            job.scratch / "data.parquet",
-            max_columns=job.settings.max_columns,
-            max_field_bytes=job.settings.max_field_bytes,
-            max_bytes=job.settings.max_upload_bytes,
-            tick=lambda fraction: job.tick(fraction, _STAGE),
-        )
-        source.unlink()
+        try:
+            profile = read_upload(
+                source,
+                state.options,
+                job.scratch / "data.parquet",
+                max_columns=job.settings.max_columns,
+                max_field_bytes=job.settings.max_field_bytes,
+                max_bytes=job.settings.max_upload_bytes,
+                tick=lambda fraction: job.tick(fraction, _STAGE),
+            )
+        finally:
+            source.unlink()
         return replace(state, profile=profile)
 
     def done(self, state: Reading) -> bool:
@@ -90,7 +93,7 @@ class IngestRunner:
         if profile is None:
             raise ValueError("finish is called once the upload was read")
         path = job.scratch / "data.parquet"
-        key = f"datasets/{state.dataset_id}/data.parquet"
+        key = f"datasets/{state.dataset_id}/{uuid4().hex}.parquet"  # an attempt's own
         size = path.stat().st_size
         job.storage.put_file(key, path)
 

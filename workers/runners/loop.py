@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ from workers.runners.registry import runner_for
 from workers.runners.resources import WorkerResources
 from workers.runners.scratch import scratch_folder
 from workers.runners.splitting import join, split
+from workers.runners.traces import Traces
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
@@ -92,6 +94,7 @@ class Attempt:
         self._checkpoints: Checkpoints | None = None
         self._over = False
         self._scratch = scratch
+        self._traces = Traces(resources.storage)
         self._heart = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
@@ -106,11 +109,12 @@ class Attempt:
         """Compute and end the job."""
         with self._heart:
             self._end(self._work())
+            self._traces.remove(self._claimed, self._resources.database)
 
     def _work(self) -> Callable[[UnitOfWork], None]:
         """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
         try:
-            stored = store(self._claimed, self._compute(), storage=self._resources.storage, settings=self._settings)
+            stored = store(self._claimed, self._compute(), storage=self._traces, settings=self._settings)
             self._heart.check()
         except ShutdownRequestedError:
             return self._give_back
@@ -147,7 +151,7 @@ class Attempt:
             steps += 1
             self._heart.report(runner.progress(state))
             self._checkpoint(runner, state, rng, steps)
-        return runner.finish(state, job, rng=rng)
+        return runner.finish(state, replace(job, storage=self._traces), rng=rng)
 
     def _checkpoint(
         self, runner: Runner[Any], state: Any, rng: np.random.Generator, steps: int, *, now: bool = False

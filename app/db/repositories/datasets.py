@@ -41,7 +41,7 @@ class Leftover:
 
     dataset_id: str
     staged_key: str | None
-    data_key: str | None
+    deleted: bool
 
 
 def insert_dataset(connection: Connection, *, new: NewDataset) -> None:
@@ -149,15 +149,14 @@ def leftovers(connection: Connection, *, limit: int, dataset_id: str | None = No
     if dataset_id is not None:
         statement = statement.where(dataset.c.id == dataset_id)
     return [
-        Leftover(row.id, row.staged_key, row.data_key if row.state == DatasetState.DELETED else None)
-        for row in connection.execute(statement)
+        Leftover(row.id, row.staged_key, row.state == DatasetState.DELETED) for row in connection.execute(statement)
     ]
 
 
 def forget_bytes(connection: Connection, *, removed: Leftover) -> None:
     """These bytes are gone."""
     values: dict[str, Any] = {"staged_key": None}
-    if removed.data_key is not None:
+    if removed.deleted:
         values |= {"data_key": None, "data_bytes": None}
     connection.execute(update(dataset).where(dataset.c.id == removed.dataset_id).values(**values))
 

@@ -22,7 +22,7 @@ def check_names(names: Sequence[str], where: str) -> None:
     Raises
     ------
     UnreadableError
-        A name is empty, too long, or stands twice.
+        A name is empty, too long, has a NUL character, or stands twice.
     """
     seen: dict[str, int] = {}
     for position, name in enumerate(names, 1):
@@ -32,6 +32,8 @@ def check_names(names: Sequence[str], where: str) -> None:
             raise UnreadableError(
                 f"{where}: the name of column {position} is longer than {MAX_NAME_CHARACTERS} characters; {_REMEDY}"
             )
+        if "\0" in name:
+            raise UnreadableError(f"{where}: the name of column {position} has a NUL character; {_REMEDY}")
         if name in seen:
             raise UnreadableError(f"{where}: columns {seen[name]} and {position} have the same name; {_REMEDY}")
         seen[name] = position
