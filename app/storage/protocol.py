@@ -1,6 +1,6 @@
 """What the service asks of a place for bytes; one contract, tested over every implementation.
 
-Keys are relative paths of plain segments (`staging/<id>`, `datasets/<id>/<attempt>.parquet`). An object is visible, whole
+Keys are relative paths of plain segments (`staging/<id>`, `datasets/<id>/<uuid>.parquet`). An object is visible, whole
 and durable once its writer has left its block; before that, and after an exception, there is no object. Absent keys
 raise `FileNotFoundError`; a full disk raises :class:`~app.errors.StorageFullError`; a service that does not answer
 raises :class:`~app.errors.UnavailableError`.
