@@ -50,7 +50,7 @@ QUICK = {
 }
 
 
-def wait_until(condition: Callable[[], Any], *, seconds: float = 30.0, what: str = "") -> Any:
+def wait_until(condition: Callable[[], Any], *, seconds: float = 120.0, what: str = "") -> Any:
     """What the condition says once it is true; a deadline, never a fixed pause."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

@@ -20,3 +20,4 @@ class ProbeSpec(DatasetJobSpec):
     warn: bool = False
     result_bytes: int = 0
     journal: str = ""
+    traps: str = ""

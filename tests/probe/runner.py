@@ -53,6 +53,7 @@ class ProbeRunner:
 
     def step(self, state: ProbeState, *, rng: np.random.Generator) -> ProbeState:
         spec = state.spec
+        _fall_into(spec, "step")
         time.sleep(spec.step_seconds)
         if spec.kernel_seconds:
             _note(spec, "kernel")
@@ -70,6 +71,7 @@ class ProbeRunner:
 
     def finish(self, state: ProbeState, job: JobContext, *, rng: np.random.Generator) -> Outcome:
         spec = state.spec
+        _fall_into(spec, "finish")
         _note(spec, "finish")
         deadline = time.monotonic() + spec.finish_seconds
         while time.monotonic() < deadline:
@@ -85,7 +87,7 @@ class ProbeRunner:
             result={"drawn": drawn, "padding": "x" * spec.result_bytes},
             warnings=[warning(WarningCode.ONE_COLUMN, "the job says", "/spec/steps")] if spec.warn else (),
             release=_draft(job, warn=spec.warn) if spec.release and job.part is None else None,
-            record=_refuse if spec.fail == "record" else None,
+            record=_refuse if spec.fail == "record" else lambda _: _fall_into(spec, "record"),
         )
 
     def pack(self, state: ProbeState) -> Arrays:
@@ -118,6 +120,19 @@ def _note(spec: ProbeSpec, line: str) -> None:
     if spec.journal:
         with Path(spec.journal).open("a") as file:
             file.write(f"{os.getpid()} {line}\n")
+
+
+def _fall_into(spec: ProbeSpec, place: str) -> None:
+    """Take the trap of this place, if one is set: leave the process' id in its name and wait to be killed."""
+    trap = Path(spec.traps) / place
+    if not spec.traps or not trap.exists():
+        return
+    try:
+        trap.rename(trap.with_suffix(f".{os.getpid()}"))
+    except FileNotFoundError:  # another process was faster
+        return
+    while True:
+        time.sleep(60)
 
 
 def _fail(kind: str) -> None:
