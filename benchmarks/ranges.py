@@ -31,11 +31,10 @@ def boxes_of(x: np.ndarray, k: int) -> Boxes:
 def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind, size: int = 2) -> Found:
     """Gap and CPU seconds of the ranges of every `size` columns (regression: the widest gap of its numbers)."""
     asked = [Statistic(kind, of, 1.0) for of in itertools.combinations(range(len(columns)), size)]
-    effort = affordable(asked, len(boxes.counts))
     found: Found = []
     for statistic in asked:
         start = time.process_time()
-        parts = ranges(statistic, columns, effort)
+        parts = ranges(statistic, columns, affordable(statistic, asked, len(boxes.counts)))
         spent = time.process_time() - start
         gaps = [part.gap for part in parts]
         found.append((None if None in gaps else max(g for g in gaps if g is not None), spent))

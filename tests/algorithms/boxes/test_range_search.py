@@ -227,7 +227,10 @@ def test_one_box_says_nothing_of_a_correlation_and_all_of_a_covariance() -> None
 
 
 def test_many_statistics_share_the_effort() -> None:
-    pairs = all_moments(50)
-    assert affordable(pairs, 200_000) < affordable(all_moments(5), 200_000)
-    assert affordable(pairs, 10_000_000) >= 16
-    assert affordable((Statistic("covariance", (0, 1)),), 20_000) == affordable((Statistic("mean", (0,)),), 100)
+    pairs, regression = all_moments(50), Statistic("regression", (0, 1), 1.0)
+    covariance = Statistic("covariance", (0, 1), 1.0)
+    assert affordable(covariance, pairs, 200_000) < affordable(covariance, all_moments(5), 200_000)
+    assert affordable(covariance, pairs, 10_000_000) >= 16
+    assert affordable(covariance, (covariance, regression), 10_000_000) >= 256
+    assert affordable(regression, (covariance, regression), 10_000_000) >= 16
+    assert affordable(covariance, (covariance,), 20_000) == affordable(covariance, (), 100)

@@ -13,7 +13,9 @@ from tests.algorithms.boxes.test_ranges import boxes_of, found, random_boxes, ve
 from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.regression import RegressionRanges, regression_ranges
+from workers.algorithms.boxes.ranges.pairs import EFFORT
+from workers.algorithms.boxes.ranges.regression import regression_ranges, regression_work
+from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.core.rounding import Interval
 
 
@@ -229,7 +231,7 @@ def test_less_effort_widens_and_never_breaks() -> None:
 
 def test_steps_come_to_the_same() -> None:
     columns = columns_of(random_boxes(9, 3000, 4, largest=4, spread=0.6))
-    search, steps = RegressionRanges(columns), 0
+    search, steps = RangeSteps(regression_work(columns, EFFORT), columns[0].lower.size * len(columns)), 0
     while search.found is None:
         search.step()
         steps += 1

@@ -15,18 +15,21 @@ import numpy as np
 from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
-from workers.algorithms.boxes.ranges.pairs import EFFORT, correlation_range, covariance_range
-from workers.algorithms.boxes.ranges.regression import regression_ranges
+from workers.algorithms.boxes.ranges.pairs import EFFORT, correlation_work, covariance_work
+from workers.algorithms.boxes.ranges.regression import regression_work
+from workers.algorithms.boxes.ranges.steps import RangeSteps, Work
 from workers.algorithms.boxes.uncertainty import published_delta
 from workers.algorithms.core.influence import influences
 from workers.algorithms.core.moments import inflation, moments
 from workers.algorithms.core.rounding import Interval
-from workers.algorithms.core.statistics import Statistic, undefined_because
+from workers.algorithms.core.statistics import Kind, Statistic, undefined_because
 from workers.algorithms.core.types import FloatArray
 
 _WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
 _ALL_WORK = 12_000_000_000
 _PASS = 60_000
+_ENOUGH = 256  # passes after which gaps of ten million boxes are below 0.2 %
+_MANY = 100  # ranges of two columns, up to which each has so many
 _LEAST_EFFORT = 16
 
 
@@ -87,25 +90,39 @@ def ranges(
 
     Notes
     -----
-    science.md section 1, "Guaranteed ranges". Means in closed form; variances in one sort; the rest by branch and bound
-    outside and ascent inside. A regression may take seconds: RegressionRanges does it in steps.
+    science.md section 1, "Guaranteed ranges". Means in closed form; variances in one sort; the rest in closed form
+    where columns are exactly known, else by branch and bound outside and ascent inside. `effort` bounds the passes
+    whatever the boxes are (ranges.pairs, ranges.regression), and no clock is looked at: a function of its arguments.
     """
+    return range_steps(statistic, columns, effort, ddof).finish()
+
+
+def range_steps(
+    statistic: Statistic, columns: Sequence[BoxColumn | None], effort: int = EFFORT, ddof: int = 0
+) -> RangeSteps:
+    """The ranges of `ranges`, in steps of about 0.2 s."""
     used = columns_of(statistic, columns)
+    return RangeSteps(_work(statistic.kind, used, effort, ddof), len(used) * len(used[0].lower))
+
+
+def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
+    """Guaranteed ranges; yields passes over the boxes as they are made."""
     first = used[0]
-    if statistic.kind == "mean":
+    if kind == "regression":
+        return (yield from regression_work(used, effort))
+    if kind == "correlation":
+        return (yield from correlation_work(first, used[1], effort))
+    if kind == "mean":
         return (first.mean,)
     records = int(first.mass.of_box.sum())
-    if statistic.kind in ("variance", "standard_deviation"):
-        variance = sample_form(first.variance, records, ddof)
-        if statistic.kind == "variance":
-            return (variance,)
-        outer, inner = variance.outer, variance.inner
-        return (combine(outer and outer.square_root(), inner and inner.square_root()),)
-    if statistic.kind == "covariance":
-        return (sample_form(covariance_range(first, used[1], effort), records, ddof),)
-    if statistic.kind == "correlation":
-        return (correlation_range(first, used[1], effort),)
-    return regression_ranges(used, effort)
+    if kind == "covariance":
+        (found,) = yield from covariance_work(first, used[1], effort)
+        return (sample_form(found, records, ddof),)
+    variance = sample_form(first.variance, records, ddof)
+    if kind == "variance":
+        return (variance,)
+    outer, inner = variance.outer, variance.inner
+    return (combine(outer and outer.square_root(), inner and inner.square_root()),)
 
 
 def columns_of(statistic: Statistic, columns: Sequence[BoxColumn | None]) -> tuple[BoxColumn, ...]:
@@ -142,17 +159,27 @@ def sample_form(found: Range, records: int, ddof: int) -> Range:
     return combine(times(found.outer), times(found.inner))
 
 
-def affordable(statistics: Sequence[Statistic], boxes: int) -> int:
-    """Passes over the boxes that each range of two or more columns may cost, so that all of them finish in time.
+def affordable(statistic: Statistic, statistics: Sequence[Statistic], boxes: int) -> int:
+    """Passes over the boxes that a range of two or more columns may cost, so that all of them finish in time.
 
     Parameters
     ----------
+    statistic : whose range.
     statistics : all that are asked.
     boxes : B.
+
+    Notes
+    -----
+    A function of what is asked and of the number of boxes: whoever recomputes the ranges has the same passes. Pairs of
+    columns have what narrow ranges of any number of boxes take, unless very many are asked; a regression makes many
+    times as many passes (ranges.regression) and gets by with less.
     """
-    sharing = sum(statistic.kind in ("covariance", "correlation", "regression") for statistic in statistics)
-    work = min(_WORK, _ALL_WORK // max(sharing, 1))
-    return min(max(work // (boxes + _PASS), _LEAST_EFFORT), EFFORT)
+    sharing = max(sum(each.kind in ("covariance", "correlation", "regression") for each in statistics), 1)
+    work = min(_WORK, _ALL_WORK // sharing)
+    least = (
+        _LEAST_EFFORT if statistic.kind == "regression" else max(_ENOUGH * _MANY // max(sharing, _MANY), _LEAST_EFFORT)
+    )
+    return min(max(work // (boxes + _PASS), least), EFFORT)
 
 
 def estimates(

@@ -9,11 +9,11 @@ import numpy as np
 from workers.algorithms.boxes import partition as cutting
 from workers.algorithms.boxes import rarity
 from workers.algorithms.boxes.bounds import cells, tight
-from workers.algorithms.boxes.certificate import Certificate, affordable, columns_of, estimates, ranges
+from workers.algorithms.boxes.certificate import Certificate, affordable, estimates, range_steps
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.regression import RegressionRanges
+from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
@@ -161,21 +161,18 @@ def compare(state: Comparing) -> Comparing | Certifying:
 
 def certify(state: Certifying) -> Certifying | Finished:
     """Ranges of the next column's mean and variance, or the certificate of the next statistic."""
-    columns, certificates, regression = state.columns, state.certificates, None
+    columns, certificates, steps = state.columns, state.certificates, None
     if len(columns) < state.x.shape[1]:
         columns = (*columns, _column(state, len(columns)))
     else:
-        regression = state.regression or _regression(state, len(certificates))
-        found = None
-        if regression is not None:
-            regression.step()
-            found = regression.found
-        if regression is None or found is not None:
-            certificates, regression = (*certificates, _certificate(state, len(certificates), found)), None
+        steps = state.ranges or _ranges(state, len(certificates))
+        steps.step()
+        if steps.found is not None:
+            certificates, steps = (*certificates, _certificate(state, len(certificates), steps.found)), None
     if len(certificates) == len(state.request.statistics):
         return Finished(_outcome(state, certificates))
     common = (state.x, state.request, state.field, state.deviations, state.boxes, state.chosen, state.asymptotic)
-    return Certifying(*common, state.delta, columns, certificates, regression)
+    return Certifying(*common, state.delta, columns, certificates, steps)
 
 
 def _column(state: Certifying, column: int) -> BoxColumn | None:
@@ -185,19 +182,14 @@ def _column(state: Certifying, column: int) -> BoxColumn | None:
     return box_column(state.boxes.lower[:, column], state.boxes.upper[:, column], counts, state.chosen.weights)
 
 
-def _regression(state: Certifying, index: int) -> RegressionRanges | None:
-    statistic = state.request.statistics[index]
-    if statistic.kind != "regression":
-        return None
-    effort = affordable(state.request.statistics, len(state.boxes.counts))
-    return RegressionRanges(columns_of(statistic, state.columns), effort)
+def _ranges(state: Certifying, index: int) -> RangeSteps:
+    statistics = state.request.statistics
+    effort = affordable(statistics[index], statistics, len(state.boxes.counts))
+    return range_steps(statistics[index], state.columns, effort, state.request.ddof)
 
 
-def _certificate(state: Certifying, index: int, found: tuple[Range, ...] | None) -> Certificate:
+def _certificate(state: Certifying, index: int, found: tuple[Range, ...]) -> Certificate:
     statistic, ddof = state.request.statistics[index], state.request.ddof
-    if found is None:
-        effort = affordable(state.request.statistics, len(state.boxes.counts))
-        found = ranges(statistic, state.columns, effort, ddof)
     published = estimates(statistic, state.boxes, found, state.chosen.weights, ddof)
     kept = state.chosen.field
     own, among = kept.owner == index, state.field.owner == index

@@ -8,7 +8,7 @@ from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method, Partition, PartitionState
 from workers.algorithms.boxes.ranges.column import BoxColumn
-from workers.algorithms.boxes.ranges.regression import RegressionRanges
+from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.rarity import Criterion, RareRecords
 from workers.algorithms.core.influence import Influences
 from workers.algorithms.core.moments import Sums
@@ -185,7 +185,7 @@ class Comparing:
 
 @dataclass(frozen=True)
 class Certifying:
-    """Guaranteed ranges are computed, column by column and then statistic by statistic, a regression's in steps."""
+    """Guaranteed ranges are computed, column by column and then statistic by statistic, in steps."""
 
     x: FloatArray
     request: Request
@@ -197,7 +197,7 @@ class Certifying:
     delta: FloatArray
     columns: tuple[BoxColumn | None, ...]
     certificates: tuple[Certificate, ...]
-    regression: RegressionRanges | None = None
+    ranges: RangeSteps | None = None
 
 
 @dataclass(frozen=True)

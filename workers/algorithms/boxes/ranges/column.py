@@ -12,17 +12,21 @@ Shifting by r leaves the variance and covariance as they are and powers of two a
 mean far from zero. Ranges hold for the closed boxes, and therefore for the half-open ones.
 """
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from workers.algorithms.boxes.ranges.guaranteed import Range, combine
+from workers.algorithms.boxes.ranges.guaranteed import Range, certain, combine
 from workers.algorithms.boxes.ranges.mass import Mass, mass_of
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, difference, down, up
 from workers.algorithms.core.types import FloatArray
 
 _TINY = 1e-290
 _MARGIN = 8.0 * UNIT_ROUNDOFF  # a square or product of two rounded differences is within 4 u of the exact one
+_KNOWN = 2.0**-36  # play, in deviations
+_UNDERFLOW = 1e-160  # more than squares lose by it, on average
 _SECANTS = 40
 _BISECTIONS = 64
 
@@ -44,6 +48,27 @@ class BoxColumn:
     def size(self) -> FloatArray:
         """(B,), largest magnitude in each box."""
         return np.maximum(np.abs(self.lower), np.abs(self.upper))
+
+    @property
+    def centre(self) -> FloatArray:
+        """(B,), middles."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
+    def deviation(self) -> Interval:
+        """Range of the scaled standard deviation."""
+        return certain(self.variance.outer).scaled(-2 * self.exponent).square_root()
+
+    @cached_property
+    def play(self) -> float:
+        """Root mean square of the half-widths, scaled, rounded up."""
+        half = 0.5 * (self.upper - self.lower)
+        return up(math.sqrt(up(self.mass.mean(half * half).upper * (1.0 + _MARGIN))) + _UNDERFLOW)
+
+    @property
+    def known(self) -> bool:
+        """Whether the boxes leave the column no room to speak of."""
+        return self.play <= _KNOWN * self.deviation.upper or bool((self.lower == self.upper).all())
 
 
 def box_column(

@@ -30,6 +30,22 @@ class Range:
         return self.gap is not None and self.gap < _EXACT
 
 
+@dataclass(frozen=True)
+class Ends:
+    """The upper end of a range: certain, and reached."""
+
+    certain: float
+    reached: float
+
+
+def certain(interval: Interval | None) -> Interval:
+    """The outer range of a mean or a variance."""
+    if interval is None:
+        msg = "means and variances always have certain ranges"
+        raise TypeError(msg)
+    return interval
+
+
 def combine(outer: Interval | None, inner: Interval | None, noise: float = 0.0) -> Range:
     """Return a range from its two parts; what is reached lies in what is certain, whatever its own rounding.
 

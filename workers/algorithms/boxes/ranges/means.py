@@ -9,7 +9,11 @@ Plane j (ranges.forms): E[g_j] <= phi_j + p_j X + q_j Y for all data; g_j(x - X,
 The least over j of the largest h_j on a cell is certain for the cell; in (X, Y) that is on an edge (ranges.forms).
 A cell that is certain to stay below zero, roundings aside, is closed for good.
 
-No record is read: this costs planes times cells, whatever the number of boxes.
+Splitting goes along the axis on which the plane that bounds a cell rises most: an axis on which there is nothing to
+gain, such as the mean of a column that is exactly known, is never split.
+
+No record is read, and the number of evaluations of h_j is bounded whatever the planes are: _EACH for each plane that
+there may be. When they are used up, cells stay open, and what is certain of them holds as it is.
 """
 
 import math
@@ -23,6 +27,7 @@ from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, up
 from workers.algorithms.core.types import FloatArray
 
 _CELLS = 3000
+_EACH = 20_000  # evaluations per plane: several times what they usually take
 _SLACK = 128.0
 _LOGARITHM = 1e-13  # error of a logarithm of a double and of the tangents' coefficients, many times over
 
@@ -43,7 +48,8 @@ class OpenCells:
     ----------
     x, y, tau : ranges of the means and of the ratio.
     bend, offset : of h_j.
-    most : planes there will be at most.
+    most : planes there will be at most; the evaluations of h_j are at most _EACH times as many, and those of the
+        last cell and the last plane.
     """
 
     def __init__(self, x: Interval, y: Interval, tau: Interval, *, bend: float, offset: float, most: int) -> None:
@@ -52,7 +58,7 @@ class OpenCells:
         self._cells[0] = (x.lower, x.upper, y.lower, y.upper, *logs)
         self._bounds = np.full(_CELLS, np.inf)
         self._used = 1
-        self._sides = (max(x.width, 1e-300), max(y.width, 1e-300))
+        self._allowed = self._left = _EACH * most
         self._planes = np.zeros((most, 6))
         self._known = 0
         self._s, self._bend, self._offset = 1.0, bend, offset
@@ -70,14 +76,25 @@ class OpenCells:
         newest = self._planes[self._known : self._known + 1]
         _lower(self._cells, self._bounds, self._used, newest, self._s, self._bend, self._offset)
         self._known += 1
+        self._left -= self._used
 
     def refine(self) -> Peak | None:
-        """Close and split cells until another plane is wanted; None when all are closed."""
+        """Close and split cells until another plane is wanted or nothing is left; None when all are closed."""
         planes = self._planes[: self._known]
-        self._used, x, y, log_tau = _refine(
-            self._cells, self._bounds, self._used, planes, self._s, self._bend, self._offset, self._noise, self._sides
+        self._used, self._left, x, y, log_tau = _refine(
+            self._cells, self._bounds, self._used, planes, self._s, self._bend, self._offset, self._noise, self._left
         )
         return Peak(x, y, log_tau) if self._used else None
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of h_j so far."""
+        return self._allowed - self._left
+
+    @property
+    def spent(self) -> bool:
+        """Whether the evaluations allowed are used up: no plane would be of use."""
+        return self._left <= 0
 
     @property
     def closed(self) -> float:
@@ -100,9 +117,9 @@ def _edge(s: float, a: float, b: float, p: float, q: float, x: float, y0: float,
 
 
 @njit(nogil=True, cache=True)
-def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArray) -> float:
-    """Least over the planes of the largest h_j on a cell."""
-    least = np.inf
+def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArray) -> tuple[float, int]:
+    """Least over the planes of the largest h_j on a cell, and that plane's place."""
+    least, place = np.inf, 0
     for j in range(len(planes)):
         p, q, a, b = planes[j, 1], planes[j, 2], -planes[j, 3], -planes[j, 4]
         most = max(_edge(-s, a, b, p, q, c[0], c[2], c[3]), _edge(-s, a, b, p, q, c[1], c[2], c[3]))
@@ -112,8 +129,9 @@ def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArr
         if bend > 0.0:
             far = max(abs(c[4] - planes[j, 5]), abs(c[5] - planes[j, 5]))
             most += 2.0 * bend * np.sinh(0.5 * far) ** 2
-        least = min(least, most)
-    return least
+        if most < least:
+            least, place = most, j
+    return least, place
 
 
 @njit(nogil=True, cache=True)
@@ -122,7 +140,7 @@ def _lower(
 ) -> None:
     """Lower all cells' bounds by new planes."""
     for k in range(used):
-        bounds[k] = min(bounds[k], _least(planes, s, bend, offset, cells[k]))
+        bounds[k] = min(bounds[k], _least(planes, s, bend, offset, cells[k])[0])
 
 
 @njit(nogil=True, cache=True)
@@ -130,6 +148,27 @@ def _copy(source: FloatArray, target: FloatArray) -> None:
     """Copy a cell, number by number: a slice's assignment takes two seconds to compile."""
     for i in range(len(target)):
         target[i] = source[i]
+
+
+@njit(nogil=True, cache=True)
+def _longest(plane: FloatArray, s: float, bend: float, c: FloatArray) -> tuple[int, float]:
+    """The axis of a cell along which h_j rises most, and its middle; -1 where no number lies between its ends."""
+    x, y = 0.5 * (c[0] + c[1]), 0.5 * (c[2] + c[3])
+    wide, tall, long = c[1] - c[0], c[3] - c[2], c[5] - c[4]
+    a, b = plane[3], plane[4]
+    best, axis, half = 0.0, -1, 0.0
+    for k in range(3):
+        middle = 0.5 * (c[2 * k] + c[2 * k + 1])
+        if k == 0:
+            rise = wide * (abs(plane[1] - s * y - 2.0 * a * x) + 0.5 * tall + abs(a) * wide)
+        elif k == 1:
+            rise = tall * (abs(plane[2] - s * x - 2.0 * b * y) + 0.5 * wide + abs(b) * tall)
+        else:
+            far = max(abs(c[4] - plane[5]), abs(c[5] - plane[5]))
+            rise = bend * long * np.sinh(far) if bend > 0.0 else 0.0
+        if rise > best and c[2 * k] < middle < c[2 * k + 1]:
+            best, axis, half = rise, 2 * k, middle
+    return axis, half
 
 
 @njit(nogil=True, cache=True)
@@ -142,9 +181,9 @@ def _refine(
     bend: float,
     offset: float,
     closed: float,
-    sides: tuple[float, float],
-) -> tuple[int, float, float, float]:
-    """Best first; returns the number of open cells, and the middle of the highest one where splitting cannot help."""
+    left: int,
+) -> tuple[int, int, float, float, float]:
+    """Best first; returns open cells, evaluations left, and the middle of the highest where splitting cannot help."""
     point = np.empty(6)
     while True:
         top = 0
@@ -153,25 +192,22 @@ def _refine(
                 top = k
         bound = bounds[top]
         if bound <= closed:
-            return 0, 0.0, 0.0, 0.0
+            return 0, left, 0.0, 0.0, 0.0
         c = cells[top]
-        x, y, middle = 0.5 * (c[0] + c[1]), 0.5 * (c[2] + c[3]), 0.5 * (c[4] + c[5])
-        point[0] = point[1] = x
-        point[2] = point[3] = y
-        point[4] = point[5] = middle
-        there = _least(planes, s, bend, offset, point)
-        if used + 1 >= len(cells) or there - closed > 0.5 * (bound - closed):
-            return used, x, y, middle
-        wide, tall, long = c[1] - c[0], c[3] - c[2], c[5] - c[4]
-        axis = 0 if wide * sides[1] >= tall * sides[0] else 2
-        if bend * long * long > 2.0 * wide * tall:
-            axis = 4
-        half = 0.5 * (c[axis] + c[axis + 1])
+        for k in range(3):
+            point[2 * k] = point[2 * k + 1] = 0.5 * (c[2 * k] + c[2 * k + 1])
+        there, _ = _least(planes, s, bend, offset, point)
+        _, least = _least(planes, s, bend, offset, c)
+        axis, half = _longest(planes[least], s, bend, c)
+        left -= 4 * len(planes)
+        full = used + 1 >= len(cells) or left <= 0 or axis < 0
+        if full or there - closed > 0.5 * (bound - closed):
+            return used, left, point[0], point[2], point[4]
         _copy(c, cells[used])
         cells[used, axis + 1] = half
         cells[top, axis] = half
-        bounds[used] = min(bound, _least(planes, s, bend, offset, cells[used]))
-        bounds[top] = min(bound, _least(planes, s, bend, offset, cells[top]))
+        bounds[used] = min(bound, _least(planes, s, bend, offset, cells[used])[0])
+        bounds[top] = min(bound, _least(planes, s, bend, offset, cells[top])[0])
         used += 1
         for k in (used - 1, top):
             if bounds[k] <= closed and used > 1:

@@ -3,35 +3,33 @@
 Notation
 --------
 x, y : two columns of the same boxes (ranges.column), shifted and scaled; results are in the columns' own units.
-mu, nu : any two numbers.  E_x, E_y : the means.
 effort : planes (ranges.forms), each one pass over the boxes, that a range may cost.
 
-(1/W) sum m (x - mu)(y - nu) = C + (E_x - mu)(E_y - nu), so
-C <= (1/W) sum_b m_b max over the box's corners of (x - mu)(y - nu)
-     + max of -(E_x - mu)(E_y - nu) over the means' rectangle,
-for every mu, nu. At the rectangle's centre, and with dot products as if in twofold precision, this serves boxes that
-are (all but) points; for wider ones it is the first of many bounds, and ranges.search finds the narrow ones.
+Where one of the columns, or both, are exactly known the range is that of ranges.known; else ranges.search finds it. A
+range takes effort + 64 passes at most, whatever the boxes are.
 """
 
 import math
-
-import numpy as np
+from collections.abc import Generator
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.forms import Moments, Pair, pair_of
-from workers.algorithms.boxes.ranges.guaranteed import Range, combine
+from workers.algorithms.boxes.ranges.guaranteed import Ends, Range, combine
+from workers.algorithms.boxes.ranges.known import covariance_of_known, largest_correlation
 from workers.algorithms.boxes.ranges.objectives import Kind, Objective
-from workers.algorithms.boxes.ranges.search import bound, climb
-from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, down, up
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.boxes.ranges.search import Reached, bound, climb
+from workers.algorithms.boxes.ranges.steps import RangeSteps, Work
+from workers.algorithms.core.rounding import Interval
 
 EFFORT = 1000
 _CLIMBING = 8  # planes of the effort that the two ascents take, about
 _NEAR = 5e-4  # of the reached range: what each end may stay outside it
 _POINT = 1e-9  # widths of the means, scaled, below which boxes are all but points
+_FLAT = 2.0**-30  # of the deviations: covariances that small tell nothing of a sign
+_ROUNDINGS = 2.0**-40  # of a correlation of points
 _ONE = Interval(1.0, 1.0)
 _ANY = Interval(1e-100, 1e100)
-_Ends = tuple[Interval, Interval | None]
+_WHOLE = Interval(-1.0, 1.0)
 
 
 def covariance_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range:
@@ -46,11 +44,23 @@ def covariance_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range:
     -----
     science.md section 1, guaranteed ranges; within |C| <= sigma_x sigma_y. O(B effort).
     """
-    pair, exponent = pair_of(x, y), x.exponent + y.exponent
-    outer, inner = _ends(pair, "covariance", (_ONE, _ONE), effort)
-    largest = (_deviation(x) * _deviation(y)).upper
+    return RangeSteps(covariance_work(x, y, effort), 2 * len(x.lower)).finish()[0]
+
+
+def covariance_work(x: BoxColumn, y: BoxColumn, effort: int) -> Work:
+    """The range of `covariance_range`; yields passes over the boxes as they are made."""
+    exponent = x.exponent + y.exponent
+    noise = 0.0
+    if x.known or y.known or _points(x, y):
+        yield 4
+        found = covariance_of_known(x, y) if x.known else covariance_of_known(y, x)
+        outer, inner, noise = found.outer, found.inner, math.ldexp(found.noise, exponent)
+    else:
+        above, below = yield from _searched(pair_of(x, y), "covariance", (_ONE, _ONE), effort)
+        outer, inner = Interval(-below.certain, above.certain), Interval(-below.reached, above.reached)
+    largest = (x.deviation.scaled(x.exponent) * y.deviation.scaled(y.exponent)).upper
     outer = outer.scaled(exponent).intersect(Interval(-largest, largest))
-    return combine(outer, inner and inner.scaled(exponent))
+    return (combine(outer, inner.scaled(exponent), noise),)
 
 
 def correlation_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range:
@@ -65,69 +75,68 @@ def correlation_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range
     -----
     science.md section 1, guaranteed ranges. O(B effort).
     """
-    whole = Interval(-1.0, 1.0)
-    pair = pair_of(x, y)
-    deviations = _deviation(x).scaled(-x.exponent), _deviation(y).scaled(-y.exponent)
-    divisor = deviations[0] * deviations[1]
-    if not (deviations[0].lower > 0.0 and divisor.lower > 0.0):
-        return combine(whole, _reached(pair, "correlation", (_ANY, _ANY)))
-    outer, inner = _ends(pair, "correlation", (divisor, deviations[1] / deviations[0]), effort)
-    return combine(outer.intersect(whole), inner)
+    return RangeSteps(correlation_work(x, y, effort), 2 * len(x.lower)).finish()[0]
 
 
-def certain(interval: Interval | None) -> Interval:
-    """The outer range of a mean or a variance."""
-    if interval is None:
-        msg = "means and variances always have certain ranges"
-        raise TypeError(msg)
-    return interval
+def correlation_work(x: BoxColumn, y: BoxColumn, effort: int) -> Work:
+    """The range of `correlation_range`; yields passes over the boxes as they are made."""
+    divisor = x.deviation * y.deviation
+    if not (x.deviation.lower > 0.0 and divisor.lower > 0.0):
+        pair = pair_of(x, y)
+        ends = []
+        for s in (1.0, -1.0):
+            found = yield from climb(pair, Objective("correlation", s, _ANY, _ANY), _centres(pair))
+            ends.append(found.value)
+        return (combine(_WHOLE, Interval(-ends[1], ends[0]) if math.isfinite(sum(ends)) else None),)
+    if (x.known and y.known) or _points(x, y):
+        yield 4
+        points = covariance_of_known(x, y)
+        value = Objective("correlation", 1.0, divisor, _ANY).value(_centres(pair_of(x, y)))
+        return (combine((points.outer / divisor).intersect(_WHOLE), Interval(value, value), _ROUNDINGS),)
+    if y.known:
+        x, y = y, x
+    ranges = divisor, y.deviation / x.deviation
+    above, below = yield from _searched(pair_of(x, y), "correlation", ranges, effort)
+    outer = Interval(-below.certain, above.certain).intersect(_WHOLE)
+    return (combine(outer, Interval(-below.reached, above.reached)),)
 
 
-def _deviation(column: BoxColumn) -> Interval:
-    return certain(column.variance.outer).square_root()
+def _points(x: BoxColumn, y: BoxColumn) -> bool:
+    return max(x.scaled_mean.width, y.scaled_mean.width) <= _POINT
 
 
-def _reached(pair: Pair, kind: Kind, ranges: tuple[Interval, Interval]) -> Interval | None:
-    """What two ascents from the boxes' centres reach."""
-    ends = [climb(pair, Objective(kind, s, *ranges), _centres(pair)).value for s in (1.0, -1.0)]
-    return Interval(-ends[1], ends[0]) if math.isfinite(ends[0] + ends[1]) else None
-
-
-def _ends(pair: Pair, kind: Kind, ranges: tuple[Interval, Interval], effort: int) -> _Ends:
-    """Certain and reached range, of scaled columns; `ranges` are those of the divisor and of tau (objectives)."""
-    start = _centres(pair)
+def _searched(
+    pair: Pair, kind: Kind, ranges: tuple[Interval, Interval], effort: int
+) -> Generator[int, None, tuple[Ends, Ends]]:
+    """Both ends, of scaled columns; `ranges` are those of the divisor and of tau (objectives)."""
     objectives = [Objective(kind, s, *ranges) for s in (1.0, -1.0)]
-    if max(pair.x.scaled_mean.width, pair.y.scaled_mean.width) <= _POINT:
-        value = objectives[0].value(start)
-        return _simple(pair.x, pair.y) / ranges[0], Interval(value, value)
-    found = [climb(pair, each, start) for each in objectives]
-    tolerance = _NEAR * (found[0].value + found[1].value)
+    highest = yield from climb(pair, objectives[0], _centres(pair))
+    lowest = yield from climb(pair, objectives[1], _centres(pair))
+    tolerance = _NEAR * (highest.value + lowest.value)
     planes = max((effort - _CLIMBING) // 2, 1)
-    above, below = (bound(pair, o, f, tolerance, planes) for o, f in zip(objectives, found, strict=True))
-    return Interval(-below.certain, above.certain), Interval(-below.reached, above.reached)
+    above = yield from _end(pair, objectives[0], highest, tolerance, planes)
+    below = yield from _end(pair, objectives[1], lowest, tolerance, planes)
+    return above, below
+
+
+def _end(pair: Pair, objective: Objective, found: Reached, tolerance: float, planes: int) -> Generator[int, None, Ends]:
+    """One end: convex where x is known and data with s C > 0 exist, else searched for."""
+    least, s = Ends(math.inf, found.value), objective.s
+    if objective.kind == "correlation" and pair.x.known:
+        yield 4
+        inner = covariance_of_known(pair.x, pair.y).inner
+        if max(s * inner.upper, s * inner.lower) > _FLAT * pair.x.deviation.upper * pair.y.deviation.upper:
+            least = yield from largest_correlation(pair.x, pair.y, s)
+            if least.certain - least.reached <= tolerance:
+                return least
+    searched = yield from bound(pair, objective, found, tolerance, planes)
+    return Ends(min(least.certain, searched.certain), max(least.reached, searched.reached))
 
 
 def _centres(pair: Pair) -> Moments:
     """Moments of the boxes' centres."""
-    x, y = 0.5 * (pair.x.lower + pair.x.upper), 0.5 * (pair.y.lower + pair.y.upper)
+    x, y = pair.x.centre, pair.y.centre
     share = pair.x.mass.of_box / pair.x.mass.middle
     mean_x, mean_y = float(share @ x), float(share @ y)
     u, v = x - mean_x, y - mean_y
     return Moments(mean_x, mean_y, float(share @ (u * u)), float(share @ (v * v)), float(share @ (u * v)))
-
-
-def _simple(x: BoxColumn, y: BoxColumn) -> Interval:
-    """Certain bounds of the covariance, scaled, from mu and nu at the centre of the means' rectangle."""
-    mu = 0.5 * (x.scaled_mean.lower + x.scaled_mean.upper)
-    nu = 0.5 * (y.scaled_mean.lower + y.scaled_mean.upper)
-    corners = [(px - mu) * (py - nu) for px in (x.lower, x.upper) for py in (y.lower, y.upper)]
-    upper = x.mass.mean(np.maximum.reduce([_rounded(c, np.inf) for c in corners])).upper
-    lower = x.mass.mean(np.minimum.reduce([_rounded(c, -np.inf) for c in corners])).lower
-    product = (x.scaled_mean - Interval(mu, mu)) * (y.scaled_mean - Interval(nu, nu))
-    return Interval(down(lower - product.upper), up(upper - product.lower))
-
-
-def _rounded(product: FloatArray, towards: float) -> FloatArray:
-    """Bounds of products of two rounded differences: each is within 4 u of the exact one."""
-    margin = np.copysign(8.0 * UNIT_ROUNDOFF * np.abs(product), towards)
-    return np.asarray(np.nextafter(product + margin, towards))

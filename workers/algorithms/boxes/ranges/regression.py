@@ -16,72 +16,62 @@ import numpy as np
 
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.cones import half_space, steep
-from workers.algorithms.boxes.ranges.guaranteed import Range, combine
-from workers.algorithms.boxes.ranges.pairs import EFFORT, certain
+from workers.algorithms.boxes.ranges.guaranteed import Range, certain, combine
+from workers.algorithms.boxes.ranges.known_regression import coefficients_on_known
+from workers.algorithms.boxes.ranges.pairs import EFFORT
 from workers.algorithms.boxes.ranges.products import Products, products
 from workers.algorithms.boxes.ranges.regression_ascent import MOST, Asked, Reached, Seen, climb
 from workers.algorithms.boxes.ranges.regression_search import certain_end
+from workers.algorithms.boxes.ranges.steps import RangeSteps, Work
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.types import FloatArray
 
 _PASSES = 40  # of each kind of effort: a regression has many ends, and is asked for seldom
 # of the reached range: what each end may stay outside it, with one predictor, two, or more
 _NEAR = (5e-4, 4e-3, 1.2e-2)
-_VISITED = 20_000_000  # values of boxes per step; a pass costs _FIXED besides
-_FIXED = 20_000
 _LARGEST = 1000  # exponent of what is a number: twice as much, as a range's width, is one too
 
 
-class RegressionRanges:
-    """Certain and reached ranges of the intercept and each coefficient, in steps.
+def regression_ranges(columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> tuple[Range, ...]:
+    """Certain and reached ranges of the intercept and each coefficient, intercept first.
 
     Parameters
     ----------
     columns : q + 1 columns of the same boxes, the target's first.
-    effort : planes (ranges.forms) that a range of two columns may cost; these take about _PASSES times as many passes.
+    effort : planes (ranges.forms) that a range of two columns may cost; these take at most 60 times as many passes, and
+        2 q + 60 for each column.
 
-    Attributes
-    ----------
-    found : the ranges, intercept first, once it is done; None before. Without certain bounds where nothing was proven
-        (the boxes allow collinear predictors, or nearly), without anything where the boxes' centres are collinear or
-        the columns' units make a coefficient too large for a number.
+    Returns
+    -------
+    tuple
+        Without certain bounds where nothing was proven (the boxes allow collinear predictors, or nearly), without
+        anything where the boxes' centres are collinear or the columns' units make a coefficient too large for a number.
 
     Notes
     -----
     XK slide 3; science.md section 1, guaranteed ranges. O(B q^2 effort).
     """
-
-    def __init__(self, columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> None:
-        self.found: tuple[Range, ...] | None = None
-        self._work = _found(columns, effort)
-        self._each = len(columns[0].lower) * len(columns)
-
-    def step(self) -> None:
-        """Work on for about 0.2 s."""
-        visited = 0
-        try:
-            while visited < _VISITED:
-                visited += next(self._work) * (self._each + _FIXED)
-        except StopIteration as finished:
-            self.found = finished.value
+    return RangeSteps(regression_work(columns, effort), len(columns) * len(columns[0].lower)).finish()
 
 
-def regression_ranges(columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> tuple[Range, ...]:
-    """The ranges of RegressionRanges, all at once."""
-    ranges = RegressionRanges(columns, effort)
-    while ranges.found is None:
-        ranges.step()
-    return ranges.found
-
-
-def _found(columns: tuple[BoxColumn, ...], effort: int) -> Generator[int, None, tuple[Range, ...]]:
-    """The ranges; yields passes over the boxes as they are made."""
+def regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
+    """The ranges of `regression_ranges`; yields passes over the boxes as they are made."""
     target, *predictors = columns
+    references = np.array([math.ldexp(x.reference, -x.exponent) for x in predictors])
+    if all(x.known for x in predictors):
+        yield (len(columns) + 1) ** 2
+        known = coefficients_on_known(target, tuple(predictors), references)
+        if known is not None:
+            return _unscaled(columns, [_Found(each.outer, each.inner, each.noise) for each in known])
+    return (yield from _searched(columns, references, effort))
+
+
+def _searched(columns: tuple[BoxColumn, ...], references: FloatArray, effort: int) -> Work:
+    """The ranges by ascent, branch and bound."""
     boxes = products(columns)
-    if half_space(boxes.centres, 1, 1.0, np.zeros(len(predictors)), 0.0) is None:
+    if half_space(boxes.centres, 1, 1.0, np.zeros(len(references)), 0.0) is None:
         return (combine(None, None),) * len(columns)
     seen = Seen(boxes.centres)
-    references = np.array([math.ldexp(x.reference, -x.exponent) for x in predictors])
     left, found = _PASSES * effort, []
     for done in range(len(columns)):
         index = (done + 1) % len(columns)  # the intercept last
@@ -89,6 +79,12 @@ def _found(columns: tuple[BoxColumn, ...], effort: int) -> Generator[int, None, 
         found.append(coefficient)
         # what proves nothing for one coefficient, far ones being open, proves nothing for the others
         left = max(left - spent, 1) if coefficient.outer else 0
+    return _unscaled(columns, found)
+
+
+def _unscaled(columns: tuple[BoxColumn, ...], found: list["_Found"]) -> tuple[Range, ...]:
+    """The ranges in the columns' own units, intercept first, from those of coefficients and, last, intercept."""
+    target, *predictors = columns
     slopes = [each.scaled(target.exponent - x.exponent) for each, x in zip(found, predictors, strict=False)]
     intercept = found[-1].scaled(target.exponent).plus(target.reference)
     return tuple(each.range for each in (intercept.within(_through_means(columns, slopes)), *slopes))
@@ -155,12 +151,13 @@ def _range(
         reached.append(_climbed(boxes, each, seen))
         yield MOST
     tolerance = _NEAR[min(len(references), len(_NEAR)) - 1] * (reached[0].value + reached[1].value)
-    above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, passes // 2)
-    rest = passes - above.passes if above.certain is not None else 0
+    allowed = max(passes - 2 * MOST, passes // 2)
+    above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, allowed // 2)
+    rest = allowed - above.passes if above.certain is not None else 0
     below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
     inner = Interval(*sorted((-below.reached, above.reached)))  # of points, rounding alone tells them apart
     outer = None
     if above.certain is not None and below.certain is not None:
         outer = Interval(-below.certain, above.certain)
     found = _Found(outer, inner if math.isfinite(inner.width) else None, above.noise + below.noise)
-    return found, above.passes + below.passes
+    return found, 2 * MOST + above.passes + below.passes

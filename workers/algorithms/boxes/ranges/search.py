@@ -10,16 +10,21 @@ f, r, excess, tau : ranges.objectives.  Planes, p, q, phi : ranges.forms.  X, Y,
    is highest, the next plane is aimed by a Newton step. Every plane is certain, however it was aimed; when the planes
    allowed are spent, what the open cells leave is added to r.
 
+The work is bounded for any boxes: _CLIMB planes for a climb, the planes allowed for a bound, and between two planes
+what ranges.means allows itself. No clock is looked at: the same boxes and allowance give the same bound.
+
 The excess falls off steeply around the optimum's means when boxes are narrow, so few planes suffice.
 """
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from workers.algorithms.boxes.ranges.aiming import facet
 from workers.algorithms.boxes.ranges.forms import Form, Moments, Pair, Plane, plane
+from workers.algorithms.boxes.ranges.guaranteed import Ends
 from workers.algorithms.boxes.ranges.means import OpenCells, Peak
 from workers.algorithms.boxes.ranges.objectives import Objective
 from workers.algorithms.boxes.ranges.splits import decisive, divided
@@ -50,14 +55,6 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Ends:
-    """Upper end of f's range: certain, and reached."""
-
-    certain: float
-    reached: float
-
-
-@dataclass(frozen=True)
 class _Aimed:
     """A plane, the tau of its tangent, and the places that were aimed at from it."""
 
@@ -73,8 +70,8 @@ class _Aimed:
         return close
 
 
-def climb(pair: Pair, objective: Objective, start: Moments) -> Reached:
-    """Ascend from some data to better data.
+def climb(pair: Pair, objective: Objective, start: Moments) -> Generator[int, None, Reached]:
+    """Ascend from some data to better data; yields 1 for each plane.
 
     Parameters
     ----------
@@ -83,28 +80,35 @@ def climb(pair: Pair, objective: Objective, start: Moments) -> Reached:
 
     Notes
     -----
-    science.md section 1, "inner by alternating vertex ascent", both columns at once. O(B) for each of a few planes.
+    science.md section 1, "inner by alternating vertex ascent", both columns at once. O(B) for each of _CLIMB planes at
+    most.
     """
     first = best = Reached(objective.value(start), start)
     here = start
     for _ in range(_CLIMB):
         form = objective.form(objective.reference(objective.value(here)), objective.ratio(here))
         here = plane(pair, form, *form.slopes(here.x, here.y)).touched
+        yield 1
         before, best = best, best.better(objective, here)
         if best.value - before.value <= _SETTLED * (best.value - first.value):
             break
     return best
 
 
-def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, most: int) -> Ends:
-    """Certain upper bound of f over all data consistent with the boxes, and what was reached while looking for it.
+def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, most: int) -> Generator[int, None, Ends]:
+    """Certain upper bound of f over all data consistent with the boxes; yields 1 for each plane.
 
     Parameters
     ----------
     pair, objective : what is asked.
     found : what was reached.
     tolerance : how far above that the bound may stay, in f's unit.
-    most : planes to spend, at least 1. O(B) each.
+    most : planes to spend, at least 1; never more are made. O(B) each.
+
+    Returns
+    -------
+    Ends
+        The bound, and what was reached while looking for it.
     """
     least, left = math.inf, most
     planes: list[_Aimed] = []
@@ -115,7 +119,7 @@ def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, mo
         if r >= least:
             break
         allowed = left if left < 2 * _FEW else max(int(_SHARE * left), _FEW)
-        excess, newest = _excess(pair, objective, r, found.at, allowed)
+        excess, newest = yield from _excess(pair, objective, r, found.at, allowed)
         least = min(least, objective.bound(r, excess))
         planes += newest
         left, tolerance = left - len(newest), tolerance * _WIDER
@@ -129,7 +133,9 @@ def _divided(pair: Pair, objective: Objective, planes: list[_Aimed]) -> float:
     return max(divided(pair, objective, each.plane, boxes) for each in [*best, *planes[-_PROMISING:]])
 
 
-def _excess(pair: Pair, objective: Objective, r: float, at: Moments, most: int) -> tuple[float, list[_Aimed]]:
+def _excess(
+    pair: Pair, objective: Objective, r: float, at: Moments, most: int
+) -> Generator[int, None, tuple[float, list[_Aimed]]]:
     """Certain bound of the excess over r, and the planes that prove it."""
     bend = objective.bend(r)
     cells = OpenCells(
@@ -144,9 +150,10 @@ def _excess(pair: Pair, objective: Objective, r: float, at: Moments, most: int) 
         form = objective.form(r, tau)
         new = plane(pair, form, _within(p, 2.0 + 4.0 * abs(form.a)), _within(q, 2.0 + 4.0 * abs(form.b)))
         planes.append(_Aimed(new, math.log(tau), []))
+        yield 1
         cells.add(new, planes[-1].log_tau)
         peak = cells.refine()
-        if peak is None or len(planes) == most:
+        if peak is None or cells.spent or len(planes) == most:
             return cells.bound, planes
         near = _nearest(pair, planes, peak, objective)
         at = near.plane.touched
