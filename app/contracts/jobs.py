@@ -49,6 +49,10 @@ class JobSpec(Contract):
     """What every specification shares; one subclass a method, told apart by `method`."""
 
     kind: ClassVar[JobKind]
+    #: Raised with a change that workers of the version before would refuse or misread: they leave such jobs to others.
+    version: ClassVar[int] = 1
+    #: The oldest version that is still understood, for jobs that were accepted before an upgrade.
+    oldest: ClassVar[int] = 1
 
     method: str
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(

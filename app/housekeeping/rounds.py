@@ -9,9 +9,10 @@ import structlog
 
 from app.datasets.delete import remove_abandoned
 from app.datasets.delete import remove_leftovers as datasets_left
-from app.db.repositories import expiry, parts, reaping, workers
+from app.db.repositories import expiry, parts, reaping, stranded, workers
 from app.db.repositories.claims import Waiting
 from app.db.session import Database
+from app.observability.job_metrics import WORKER_SECONDS
 from app.queue import JobQueue
 from app.releases.delete import remove_leftovers as releases_left
 from app.settings import Settings
@@ -37,6 +38,7 @@ class Rounds:
         """Reap and requeue: what jobs wait for; uploads that have been read leave staging."""
         self._reap()
         self._requeue()
+        self._show_stranded()
         datasets_left(database=self._database, storage=self._storage)
 
     def slow(self, stop: threading.Event) -> None:
@@ -73,6 +75,16 @@ class Rounds:
             with self._database.unit_of_work() as unit:
                 unsent = reaping.take_unsent(unit.connection, queue=queue, older_than=older_than)
             self._send(unsent, why="requeued")
+
+    def _show_stranded(self) -> None:
+        """Jobs that no worker of their queue knows wait for one, and say so."""
+        with self._database.unit_of_work() as unit:
+            present = workers.recent(unit.connection, within_seconds=WORKER_SECONDS)
+            for each in stranded.queued(unit.connection):
+                alone = workers.strands(present, queue=each.queue, method=each.method, spec_version=each.spec_version)
+                changed = stranded.show(unit.connection, each, stranded=alone)
+                if changed and alone:
+                    log.warning("housekeeping.stranded", method=each.method, version=each.spec_version, jobs=changed)
 
     def _send(self, waiting: list[Waiting], *, why: str) -> None:
         for position, each in enumerate(waiting):

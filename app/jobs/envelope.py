@@ -13,11 +13,7 @@ from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord
 from app.db.repositories.job_history import StateChange
 
-#: What is shown of a state, whatever the progress row holds.
-_FIXED_PROGRESS = {
-    JobState.QUEUED: '{"fraction":0.0,"stage":"queued"}',
-    JobState.SUCCEEDED: '{"fraction":1.0,"stage":"done"}',
-}
+_SUCCEEDED_PROGRESS = '{"fraction":1.0,"stage":"done"}'
 
 
 def job_json(record: JobRecord) -> str:
@@ -49,7 +45,7 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
         started_at=record.started_at if change.attempt else None,
         finished_at=None,
         fraction=0.0,
-        stage="starting",
+        stage=JobState.QUEUED if change.state == JobState.QUEUED else "starting",
         result_json=None,
         warnings_json="[]",
         release_id=None,
@@ -58,9 +54,10 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
 
 
 def _progress(record: JobRecord) -> str:
-    fixed = _FIXED_PROGRESS.get(JobState(record.state))
-    if fixed is not None:
-        return fixed
+    if record.state == JobState.SUCCEEDED:
+        return _SUCCEEDED_PROGRESS
+    if record.state == JobState.QUEUED:  # the row still holds how far an earlier attempt has come
+        return f'{{"fraction":0.0,"stage":{json.dumps(record.stage or "queued")}}}'
     return f'{{"fraction":{float(record.fraction or 0.0)!r},"stage":{json.dumps(record.stage or "")}}}'
 
 

@@ -65,6 +65,7 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
             owner=submission.owner,
             kind=submission.kind,
             method=spec.method,
+            spec_version=spec.version,
             queue=submission.queue,
             listed=submission.listed,
             labels=spec.labels,

@@ -78,6 +78,7 @@ class JobMetrics(Collector):
         yield up
         yield from _ended_families(totals)
         yield from _unfinished_families(waiting)
+        yield _stranded_family(waiting, present)
         yield from _worker_families(present)
 
     def _ended(self, connection: Connection) -> Totals:
@@ -121,6 +122,19 @@ def _unfinished_families(waiting: list[Unfinished]) -> Iterator[Metric]:
         depth.add_metric([queue], count)
     yield jobs
     yield depth
+
+
+def _stranded_family(waiting: list[Unfinished], present: list[WorkerSeen]) -> Metric:
+    """What alarms of an upgrade that took the last worker of a version away, or has not brought the first one."""
+    stranded = GaugeMetricFamily(
+        "surebox_jobs_stranded", "Queued jobs that no worker of their queue knows.", labels=["method", "version"]
+    )
+    for row in waiting:
+        if row.state == "queued" and workers.strands(
+            present, queue=row.queue, method=row.method, spec_version=row.spec_version
+        ):
+            stranded.add_metric([row.method, str(row.spec_version)], row.jobs)
+    return stranded
 
 
 def _worker_families(present: list[WorkerSeen]) -> Iterator[Metric]:

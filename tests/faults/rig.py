@@ -134,23 +134,23 @@ class Rig:
             }
         )
 
-    def start(self, *arguments: str, name: str) -> Process:
+    def start(self, *arguments: str, name: str, **environment: str) -> Process:
         log = self.folder / f"{name}-{len(self.started)}.log"
         with log.open("ab") as output:
             process = subprocess.Popen(
                 [sys.executable, "-P", *arguments],
                 stdout=output,
                 stderr=output,
-                env=self.environment(),
+                env=self.environment() | environment,
                 cwd=ROOT,
                 start_new_session=True,
             )
         self.started.append(Process(process, log))
         return self.started[-1]
 
-    def worker(self, *, concurrency: int = 1, queue: str = "batch", ready: bool = True) -> Process:
+    def worker(self, *, concurrency: int = 1, queue: str = "batch", ready: bool = True, **environment: str) -> Process:
         arguments = celery_arguments(queue=queue, concurrency=concurrency, log_level="INFO")
-        worker = self.start("-c", WORKER, *arguments, name="worker")
+        worker = self.start("-c", WORKER, *arguments, name="worker", **environment)
         if ready:
             wait_until(lambda: self.row("SELECT 1 FROM worker WHERE pid = %s", worker.pid), what=worker.text())
         return worker
@@ -214,12 +214,12 @@ class Rig:
                 )
         return self._dataset_id
 
-    def submit(self, *, broker: JobQueue | None = None, **spec: Any) -> str:
+    def submit(self, *, broker: JobQueue | None = None, kind: type[ProbeSpec] = ProbeSpec, **spec: Any) -> str:
         """Submit a probe as the API does."""
         submission = Submission(
             owner=OWNER,
             key_id="key_test",
-            spec=ProbeSpec(dataset_id=self.dataset(), **spec),
+            spec=kind(dataset_id=self.dataset(), **spec),
             kind="anonymization",
             queue="batch",
             inputs=(NewInput(role="dataset_id", dataset_id=self.dataset()),),

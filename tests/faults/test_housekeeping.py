@@ -37,7 +37,7 @@ def broker(rig: Rig) -> Iterator[redis.Redis]:
 
 def claim(rig: Rig, job_id: str) -> Claim:
     with rig.database.unit_of_work() as unit:
-        claimed = claims.claim(unit.connection, job_id=job_id, worker="host:1")
+        claimed = claims.claim(unit.connection, job_id=job_id, worker="host:1", known={("probe", 1)})
     assert claimed is not None
     return claimed
 

@@ -21,3 +21,9 @@ class ProbeSpec(DatasetJobSpec):
     result_bytes: int = 0
     journal: str = ""
     traps: str = ""
+
+
+class NewerProbeSpec(ProbeSpec):
+    """The probe as a later version of the service asks for it."""
+
+    version: ClassVar[int] = 2

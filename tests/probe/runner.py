@@ -34,6 +34,8 @@ class ProbeState:
 
 
 class ProbeRunner:
+    algorithm = int(os.environ.get("PROBE_ALGORITHM", "1"))
+
     def init(self, job: JobContext, *, rng: np.random.Generator) -> ProbeState:
         spec = ProbeSpec.model_validate({**job.spec, "seed": None})
         if job.part is None:

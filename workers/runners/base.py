@@ -258,7 +258,16 @@ class Splitting(Protocol[S]):
 
 @runtime_checkable
 class Checkpointing(Protocol[S]):
-    """A runner whose state can be packed into arrays and taken up again by another attempt."""
+    """A runner whose state can be packed into arrays and taken up again by another attempt.
+
+    `algorithm` is the version of what is packed: raised with a change after which a state of before means something
+    else or goes on to another result. A checkpoint of another version is discarded, and the job starts over.
+    """
+
+    @property
+    def algorithm(self) -> int:
+        """The version."""
+        ...
 
     def pack(self, state: S) -> Arrays:
         """The state as arrays; neither objects nor pickles."""

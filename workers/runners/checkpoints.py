@@ -18,6 +18,7 @@ from workers.runners.randomness import pack_generator, unpack_generator
 S = TypeVar("S")
 
 _STATE = "state."
+_ALGORITHM = "algorithm"
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +56,8 @@ class Checkpoints:
         key = f"jobs/{self._job.id}/checkpoint-{self._attempt}-{self._count}.npz"
         path = self._job.scratch / "checkpoint.npz"
         packed = {_STATE + name: array for name, array in runner.pack(state).items()}
-        np.savez(path, allow_pickle=False, steps=np.int64(steps), **pack_generator(rng), **packed)
+        stamps: Arrays = {"steps": np.array(steps), _ALGORITHM: np.array(self._algorithm(runner))}
+        np.savez(path, allow_pickle=False, **stamps, **pack_generator(rng), **packed)
         self._job.storage.put_file(key, path)
         path.unlink()
         with self._job.database.unit_of_work() as unit:
@@ -71,8 +73,8 @@ class Checkpoints:
         """None could be taken now; try again after the usual time."""
         self._saved_at = time.monotonic()
 
-    def last(self) -> Taken | None:
-        """The newest checkpoint of any attempt; None when there is none to go on from."""
+    def last(self, runner: Checkpointing[S]) -> Taken | None:
+        """The newest checkpoint of any attempt; None when there is none that this runner can go on from."""
         with self._job.database.read() as connection:
             key = checkpoints.last(connection, job_id=self._job.id)
         if key is None:
@@ -86,8 +88,14 @@ class Checkpoints:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         path.unlink()
+        if str(arrays.get(_ALGORITHM)) != self._algorithm(runner):
+            log.warning("checkpoint.strange", job_id=self._job.id, wanted=self._algorithm(runner))
+            return None
         state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
         return Taken(state, unpack_generator(arrays), int(arrays["steps"]))
+
+    def _algorithm(self, runner: Checkpointing[S]) -> str:
+        return f"{self._job.method} {runner.algorithm}"
 
     def delete_all(self) -> None:
         """Remove every checkpoint of the job, whichever attempt took it."""

@@ -45,6 +45,9 @@ class Attacking:
 class GroupRunner:
     """Learns rules, applies them, and says which regions stand out."""
 
+    #: Of what checkpoints hold.
+    algorithm = 1
+
     def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
         """Run a few made-up records through both searches and the attack."""
         warm_search()

@@ -47,7 +47,7 @@ from workers.runners.context import job_context
 from workers.runners.finishing import Stored, store, succeed
 from workers.runners.heartbeat import Heartbeat, Verdict, time_limit_error
 from workers.runners.randomness import new_generator
-from workers.runners.registry import runner_for
+from workers.runners.registry import known, runner_for
 from workers.runners.resources import WorkerResources
 from workers.runners.scratch import scratch_folder
 from workers.runners.splitting import join, split
@@ -67,14 +67,14 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
     """Claim the job and run one attempt of it; a job that cannot be claimed is somebody else's, or has ended."""
     try:
         with resources.database.unit_of_work() as unit:
-            claimed = claims.claim(unit.connection, job_id=job_id, worker=resources.worker)
+            claimed = claims.claim(unit.connection, job_id=job_id, worker=resources.worker, known=known())
     except UnavailableError:
         log.warning(
             "job.unclaimed", job_id=job_id, reason="the database cannot be reached; housekeeping sends it again"
         )
         return
     if claimed is None:
-        log.info("job.not_queued", job_id=job_id)
+        log.info("job.not_ours", job_id=job_id, reason="not queued, or of a version that this worker does not know")
         return
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claimed.attempt, method=claimed.method):
         log.info("job.claimed")
@@ -168,7 +168,7 @@ class Attempt:
     def _begin(self, runner: Runner[Any], job: JobContext) -> tuple[Any, np.random.Generator, int]:
         if isinstance(runner, Checkpointing):
             self._checkpoints = Checkpoints(job, attempt=self._claimed.attempt)
-            taken = self._checkpoints.last() if self._claimed.attempt > 1 else None
+            taken = self._checkpoints.last(runner) if self._claimed.attempt > 1 else None
             if taken is not None:
                 log.info("job.resumed", steps=taken.steps)
                 return runner.unpack(job, taken.arrays), taken.rng, taken.steps

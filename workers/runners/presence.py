@@ -12,6 +12,7 @@ from app.db.repositories import workers
 from app.db.session import Database
 from app.errors import UnavailableError
 from app.settings import Settings
+from workers.runners.registry import known
 from workers.runners.scratch import sweep
 
 #: Between two sightings; readiness calls a worker gone after several.
@@ -76,6 +77,7 @@ class Presence:
                 pid=os.getpid(),
                 rss_bytes=self._rss(),
                 concurrency=self._concurrency,
+                knows=sorted(known()),
             )
             workers.seen(unit.connection, sighting=sighting)
         if time.monotonic() - self._swept_at > _SWEEP_SECONDS:

@@ -7,6 +7,8 @@ been forked (thread pools do not survive a fork).
 from importlib import import_module
 from typing import Any
 
+from app.contracts.ingest import IngestSpec
+from app.jobs.methods import METHODS
 from workers.runners.base import Runner
 
 #: method -> "module:attribute" of its runner, an instance or a class without arguments.
@@ -22,15 +24,30 @@ RUNNERS: dict[str, str] = {
     "uncertain": "workers.runners.uncertain:UncertainRunner",
 }
 
+#: Versions of specifications that a method added from outside understands.
+_versions: dict[str, range] = {}
 _loaded: dict[str, Runner[Any]] = {}
 
 
-def register(method: str, target: str) -> None:
+def register(method: str, target: str, *, versions: range = range(1, 2)) -> None:
     """Add a method from outside this package, before the first job."""
     if method in RUNNERS:
         msg = f"method {method} already has the runner {RUNNERS[method]}"
         raise ValueError(msg)
     RUNNERS[method] = target
+    _versions[method] = versions
+
+
+def known() -> frozenset[tuple[str, int]]:
+    """The (method, version of its specification) that this worker claims; it leaves the rest to others."""
+    return frozenset((method, version) for method in RUNNERS for version in _understood(method))
+
+
+def _understood(method: str) -> range:
+    if method in _versions:
+        return _versions[method]
+    spec = METHODS[method].spec_type if method in METHODS else IngestSpec
+    return range(spec.oldest, spec.version + 1)
 
 
 def runner_for(method: str) -> Runner[Any]:

@@ -66,6 +66,9 @@ class Swapping:
 class SwapsRunner:
     """Finds swaps, makes them, and attacks the result."""
 
+    #: Of what checkpoints hold.
+    algorithm = 1
+
     def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
         """Run a few made-up records through both searches."""
         warm_swaps()

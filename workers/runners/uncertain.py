@@ -41,6 +41,9 @@ class Calibrating:
 class UncertainRunner:
     """Reads the columns, calibrates every record's density, draws from it, writes the release."""
 
+    #: Of what checkpoints hold.
+    algorithm = 1
+
     def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
         """Calibrate a few made-up records in every way."""
         rng = np.random.default_rng(0)

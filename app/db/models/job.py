@@ -26,6 +26,13 @@ job = Table(
     Column("owner", Text, nullable=False),
     Column("kind", Text, nullable=False, comment="anonymization, audit, or the internal ingest"),
     Column("method", Text, nullable=False),
+    Column(
+        "spec_version",
+        Integer,
+        nullable=False,
+        server_default="1",
+        comment="of the method's specification: workers that do not know it leave the job to others",
+    ),
     Column("queue", Text, nullable=False),
     Column("listed", Boolean, nullable=False, server_default=text("true")),
     Column("state", Text, nullable=False),

@@ -1,6 +1,7 @@
 """Worker processes and when each was last seen: what readiness and the memory metric are read from."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Integer, Table, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.models.metadata import metadata
 
@@ -13,6 +14,7 @@ worker = Table(
     Column("pid", Integer, nullable=False),
     Column("rss_bytes", BigInteger, nullable=False),
     Column("concurrency", Integer, nullable=False, server_default="1", comment="jobs it runs at a time"),
+    Column("knows", JSONB, comment="[method, version] pairs it claims; null: one of before, which claims anything"),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
 )

@@ -4,12 +4,12 @@
 rows mean that the job belongs to somebody else by now; the caller rolls back and stops.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, tuple_, update
 
 from app.contracts.jobs import JobState, Progress
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
@@ -26,8 +26,9 @@ from app.db.repositories.notify import notify
 from app.errors import FencedError
 
 _CLAIMED = (
-    job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.queue, job.c.spec, job.c.seed, job.c.labels,
-    job.c.requested_by, job.c.draw, job.c.whole_id, job.c.part, job.c.parts, job.c.attempt, job.c.created_at,
+    job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
+    job.c.labels, job.c.requested_by, job.c.draw, job.c.whole_id, job.c.part, job.c.parts, job.c.attempt,
+    job.c.created_at,
 )  # fmt: skip
 
 
@@ -39,6 +40,7 @@ class Claim:
     owner: str
     kind: str
     method: str
+    spec_version: int
     queue: str
     spec: dict[str, Any]
     seed: int | None
@@ -87,6 +89,7 @@ _CLAIM = (
     update(job)
     .where(job.c.id == bindparam("job_id"), job.c.state == JobState.QUEUED, job.c.cancel_requested_at.is_(None))
     .where(job.c.whole_id.is_(None) | _whole_goes_on)
+    .where(tuple_(job.c.method, job.c.spec_version).in_(bindparam("known", expanding=True)))
     .values(
         state=JobState.RUNNING,
         attempt=job.c.attempt + 1,
@@ -96,9 +99,12 @@ _CLAIM = (
 )
 
 
-def claim(connection: Connection, *, job_id: str, worker: str) -> Claim | None:
-    """Take the right to run a queued job; None when there is nothing to take (a second delivery, a cancelled job)."""
-    row = connection.execute(_CLAIM, {"job_id": job_id}).mappings().first()
+def claim(connection: Connection, *, job_id: str, worker: str, known: Collection[tuple[str, int]]) -> Claim | None:
+    """Take the right to run a queued job of one of the known (method, version of its specification).
+
+    None when there is nothing to take: a second delivery, a cancelled job, one that is left to workers who know it.
+    """
+    row = connection.execute(_CLAIM, {"job_id": job_id, "known": sorted(known)}).mappings().first()
     if row is None:
         return None
     connection.execute(insert(job_attempt).values(job_id=job_id, attempt=row["attempt"], worker=worker))

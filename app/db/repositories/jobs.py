@@ -32,6 +32,7 @@ class NewJob:
     owner: str
     kind: str
     method: str
+    spec_version: int
     queue: str
     listed: bool
     labels: Mapping[str, str]
@@ -78,6 +79,7 @@ def insert_job(connection: Connection, *, new: NewJob) -> None:
             owner=new.owner,
             kind=new.kind,
             method=new.method,
+            spec_version=new.spec_version,
             queue=new.queue,
             listed=new.listed,
             state=JobState.QUEUED,

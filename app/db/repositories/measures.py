@@ -19,6 +19,7 @@ class Unfinished:
     """How many jobs are in an unfinished state."""
 
     method: str
+    spec_version: int
     queue: str
     state: str
     jobs: int
@@ -36,12 +37,12 @@ class Finished:
 
 
 def unfinished(connection: Connection) -> list[Unfinished]:
-    """Queued and running jobs by method and queue."""
-    grouping = (job.c.method, job.c.queue, job.c.state)
+    """Queued and running jobs by method, version of the specification and queue."""
+    grouping = (job.c.method, job.c.spec_version, job.c.queue, job.c.state)
     rows = connection.execute(
         select(*grouping, func.count().label("jobs")).where(job.c.finished_at.is_(None)).group_by(*grouping)
     )
-    return [Unfinished(method=row.method, queue=row.queue, state=row.state, jobs=row.jobs) for row in rows]
+    return [Unfinished(**row) for row in rows.mappings()]
 
 
 def finished(

@@ -120,6 +120,7 @@ def _insert(connection: Connection, *, whole: Claim, part: int, parts: int) -> s
             owner=whole.owner,
             kind=whole.kind,
             method=whole.method,
+            spec_version=whole.spec_version,
             queue=whole.queue,
             listed=False,
             labels={},

@@ -1,5 +1,6 @@
 """Worker processes: seen every few seconds, forgotten at a clean stop or by age."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -19,6 +20,7 @@ class WorkerSeen:
     pid: int
     rss_bytes: int
     concurrency: int
+    knows: Sequence[Sequence[str | int]] | None
     started_at: datetime
     seen_at: datetime
 
@@ -33,6 +35,8 @@ class Sighting:
     pid: int
     rss_bytes: int
     concurrency: int
+    #: (method, version of its specification) that it claims; None for anything.
+    knows: Sequence[tuple[str, int]] | None = None
 
 
 def seen(connection: Connection, *, sighting: Sighting) -> None:
@@ -41,7 +45,12 @@ def seen(connection: Connection, *, sighting: Sighting) -> None:
     connection.execute(
         statement.on_conflict_do_update(
             index_elements=[worker.c.id],
-            set_={"queue": sighting.queue, "rss_bytes": sighting.rss_bytes, "seen_at": func.clock_timestamp()},
+            set_={
+                "queue": sighting.queue,
+                "rss_bytes": sighting.rss_bytes,
+                "knows": statement.excluded.knows,
+                "seen_at": func.clock_timestamp(),
+            },
         )
     )
 
@@ -57,6 +66,13 @@ def hands(connection: Connection, *, queue: str, within_seconds: float) -> int:
     """How many jobs of a queue can run at a time on the worker processes seen lately."""
     found = recent(connection, within_seconds=within_seconds)
     return sum(each.concurrency for each in found if queue in each.queue.split(","))
+
+
+def strands(present: Iterable[WorkerSeen], *, queue: str, method: str, spec_version: int) -> bool:
+    """Whether these worker processes leave such jobs alone, although some of them work on the queue."""
+    on_queue = [each for each in present if queue in each.queue.split(",")]
+    knowing = (each.knows is None or [method, spec_version] in each.knows for each in on_queue)
+    return bool(on_queue) and not any(knowing)
 
 
 def forget(connection: Connection, *, worker_id: str) -> None:

@@ -1,0 +1,66 @@
+"""Old and new workers side by side: each runs what it knows, and nothing is failed for not being known."""
+
+import signal
+from pathlib import Path
+
+import httpx
+
+from tests.faults.rig import Rig, steps, wait_until
+from tests.probe.contract import NewerProbeSpec
+
+WAITING = "waiting for a worker that knows version 2 of probe"
+STRANDED = 'surebox_jobs_stranded{method="probe",version="2"} 1.0'
+
+
+def test_a_job_of_a_version_that_no_worker_knows_waits_says_so_and_is_run_by_the_first_that_does(rig: Rig) -> None:
+    rig.housekeeping()
+    old = rig.worker()
+    _, address = rig.api()
+    newer = rig.submit(kind=NewerProbeSpec)
+    with rig.client(address) as client:
+
+        def stage() -> str:
+            return str(client.get(f"/v1/jobs/{newer}").raise_for_status().json()["progress"]["stage"])
+
+        wait_until(lambda: stage() == WAITING, what="the stage of a job that nobody knows")
+        assert STRANDED in httpx.get(f"{address}/metrics").text
+        rig.wait(rig.submit(), "succeeded")  # what the old worker knows it goes on with
+        assert rig.job(newer)["state"] == "queued"
+        assert rig.job(newer)["attempt"] == 0
+        new = rig.worker(PROBE_VERSION="2")
+        children = new.children()
+        rig.wait(newer, "succeeded")
+    assert rig.events(newer) == ["queued", "running", "succeeded"]
+    ran = rig.row("SELECT worker FROM job_attempt WHERE job_id = %s", newer)
+    assert ran is not None
+    assert int(ran["worker"].rpartition(":")[2]) in children
+    assert "job.not_ours" in old.text()
+    assert STRANDED not in httpx.get(f"{address}/metrics").text
+
+
+def test_a_job_that_one_of_two_workers_knows_is_run_by_that_one(rig: Rig) -> None:
+    rig.housekeeping()
+    rig.worker()
+    children = rig.worker(PROBE_VERSION="2").children()
+    jobs = [rig.submit(kind=NewerProbeSpec) for _ in range(6)]
+    for job_id in jobs:
+        assert rig.wait(job_id, "succeeded")["attempt"] == 1
+    ran = rig.rows("SELECT worker FROM job_attempt WHERE job_id = ANY(%s)", jobs)
+    assert {int(row["worker"].rpartition(":")[2]) for row in ran} <= set(children)
+
+
+def test_a_job_goes_on_from_a_checkpoint_of_its_own_algorithm_only(rig: Rig) -> None:
+    rig.housekeeping()
+    for algorithm, starts in (("1", 1), ("2", 2)):
+        journal: Path = rig.journal(f"journal {algorithm}")
+        worker = rig.worker()
+        job_id = rig.submit(steps=40, step_seconds=0.05, journal=str(journal))
+        wait_until(lambda j=job_id: rig.row("SELECT 1 FROM job_checkpoint WHERE job_id = %s AND steps >= 3", j))
+        worker.group(signal.SIGKILL)
+        next_worker = rig.worker(PROBE_ALGORITHM=algorithm)
+        assert rig.wait(job_id, "succeeded")["attempt"] == 2
+        assert steps(journal).count(1) == starts
+        assert ("checkpoint.strange" in next_worker.text()) == (algorithm == "2")
+        wait_until(lambda: not list((rig.folder / "storage").rglob("*checkpoint*")), what="no checkpoint in storage")
+        next_worker.group(signal.SIGKILL)
+    assert rig.rows("SELECT * FROM job_checkpoint") == []
