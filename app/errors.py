@@ -91,6 +91,12 @@ class NotAcceptableError(SureboxError):
     status, code = 406, "not-acceptable"
 
 
+class RequestTimeoutError(SureboxError):
+    """The request did not arrive in time."""
+
+    status, code = 408, "request-timeout"
+
+
 class ConflictError(SureboxError):
     """The object's state does not allow this."""
 
@@ -185,6 +191,12 @@ class TooManyJobsError(TooManyRequestsError):
     """Too many unfinished jobs."""
 
     code = "too-many-jobs"
+
+
+class HeadTooLargeError(SureboxError):
+    """The head of the request is too large."""
+
+    status, code = 431, "head-too-large"
 
 
 class StorageFullError(SureboxError):

@@ -46,6 +46,18 @@ class Settings(BaseSettings):
     # Limits on what is accepted
     max_upload_bytes: int = Field(default=5_000_000_000, gt=0, description="Decoded bytes of one upload.")
     max_json_bytes: int = Field(default=16_000_000, gt=0, description="Bytes of a JSON body.")
+    max_head_bytes: int = Field(
+        default=65_536,
+        ge=8_192,
+        description="Bytes of a request's address and headers, of its trailers, of a chunk's extensions.",
+    )
+    head_timeout_seconds: float = Field(default=10.0, gt=0, description="A request's head arrives within this time.")
+    body_timeout_seconds: float = Field(
+        default=60.0, gt=0, description="A body of which nothing arrives for longer ends its connection."
+    )
+    idle_timeout_seconds: float = Field(
+        default=15.0, gt=0, description="A connection without a request is closed then; longer than your proxy's."
+    )
     max_gzip_ratio: float = Field(default=200.0, gt=1, description="Decoded over encoded bytes of a gzip upload.")
     max_columns: int = Field(default=2_000, gt=0, description="Columns of a dataset.")
     max_field_bytes: int = Field(default=1_000_000, gt=0, description="Bytes of one field of a text upload.")

@@ -1,27 +1,190 @@
-"""HTTP that cannot even be parsed is answered like every other mistake: with a problem, not with a line of text."""
+"""What a connection may cost before its request is understood: bytes that are no body, and time.
 
+Whoever asks is known only once the head is whole, so these limits hold for everybody. What exceeds them, and HTTP that
+cannot even be parsed, is answered like every other mistake: with a problem, not with a line of text.
+"""
+
+import asyncio
 import json
+from asyncio.events import TimerHandle
+from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any, Final, Self
 
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from app.api.problems import MEDIA_TYPE
-from app.errors import BadRequestError
+from app.errors import BadRequestError, HeadTooLargeError, RequestTimeoutError, SureboxError
+from app.settings import Settings
+
+#: The parser is fed so many bytes at a time: by so many may a head be longer than its limit.
+PIECE_BYTES: Final = 16_384
+#: A refused client may still be sending: what it sends is dropped for so long, that it may read why.
+_LINGER_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one connection; what each means is said in `app.settings`."""
+
+    head_bytes: int = 65_536
+    head_seconds: float = 10.0
+    idle_seconds: float = 15.0
+    body_seconds: float = 60.0
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The limits that an operator has set."""
+        return cls(
+            head_bytes=settings.max_head_bytes,
+            head_seconds=settings.head_timeout_seconds,
+            idle_seconds=settings.idle_timeout_seconds,
+            body_seconds=settings.body_timeout_seconds,
+        )
 
 
 class ProblemProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol, with its one answer of its own replaced."""
+    """Uvicorn's protocol with limits, and with its one answer of its own replaced.
+
+    Bytes are counted since the parser last understood something: the end of a head, a piece of a body, the end of a
+    message. Whatever lies between two of these is held in memory, whether it is a head, trailers or the extensions of
+    a chunk.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        limits: Limits = Limits(),
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.timeout_keep_alive = limits.idle_seconds  # type: ignore[assignment] # a float does as well
+        self._limits = limits
+        self._not_understood = 0
+        self._receiving = False  # between the end of a head and the end of its message
+        self._refused = False
+        self._heard_at = 0.0
+        self._head_due: TimerHandle | None = None
+        self._body_due: TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Give a new connection as long for its first head as any later one has."""
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget every deadline."""
+        self._forget_deadlines()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser piece by piece, until it has been fed too much that it did not understand."""
+        self._heard_at = self.loop.time()
+        if not self._refused:
+            self._expect_head()
+        for start in range(0, len(data), PIECE_BYTES):
+            if self._refused or self.transport.is_closing():
+                return
+            piece = data[start : start + PIECE_BYTES]
+            self._not_understood += len(piece)
+            super().data_received(piece)
+            if self._not_understood > self._limits.head_bytes:
+                at_most = self._limits.head_bytes
+                self._refuse(
+                    HeadTooLargeError(f"address and headers, or what follows them, have at most {at_most} bytes")
+                )
+        if self._receiving and self._body_due is None and not self._refused:
+            self._body_due = self.loop.call_later(self._limits.body_seconds, self._look_after_body)
+
+    def on_headers_complete(self) -> None:
+        """End the clock of the head."""
+        self._not_understood, self._receiving = 0, True
+        self._cancel_head()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._not_understood = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Wait for the next request, if this one was answered before it had ended."""
+        self._not_understood, self._receiving = 0, False
+        super().on_message_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self._cancel_head()
+            self._unset_keepalive_if_required()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text says nothing that helps
-        """Answer and hang up: nothing after this can be understood."""
-        error = BadRequestError(
-            "this is not HTTP/1.1 that can be read, or its address and headers are longer than 64 kB"
-        )
-        body = json.dumps(error.problem(None)).encode()
-        status = HTTPStatus.BAD_REQUEST
-        head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode("ascii") + body)
-        self.transport.close()
+        """Answer what cannot be parsed."""
+        self._refuse(BadRequestError("this is not HTTP/1.1 that can be read"))
+
+    def _expect_head(self) -> None:
+        """Start the clock of a head, unless it runs or a request is being answered."""
+        if self._head_due is None and (self.cycle is None or self.cycle.response_complete):
+            self._head_due = self.loop.call_later(self._limits.head_seconds, self._head_overdue)
+
+    def _head_overdue(self) -> None:
+        if self._receiving or not self._not_understood:  # the rest of what was answered long ago, or nothing at all
+            self.transport.close()
+        else:
+            self._refuse(RequestTimeoutError(f"a request's head arrives within {self._limits.head_seconds:g} s here"))
+
+    def _look_after_body(self) -> None:
+        """End a request whose body has stood still for too long, unless it is we who do not read it."""
+        self._body_due = None
+        if not self._receiving or self.cycle.response_complete:
+            return
+        now = self.loop.time()
+        if self.flow.read_paused or self.cycle.waiting_for_100_continue:
+            self._heard_at = now
+        left = self._heard_at + self._limits.body_seconds - now
+        if left > 0:
+            self._body_due = self.loop.call_later(left, self._look_after_body)
+        else:
+            self._refuse(RequestTimeoutError(f"nothing of the body arrived for {self._limits.body_seconds:g} s"))
+
+    def _refuse(self, error: SureboxError) -> None:
+        """Answer, unless an answer is on its way, and hang up: nothing after this can be understood."""
+        self._refused = True
+        self._forget_deadlines()
+        self._unset_keepalive_if_required()
+        cycle = self.cycle
+        if self.pipeline or (cycle and cycle.response_started and (self._receiving or not cycle.response_complete)):
+            self.transport.close()
+            return
+        if cycle and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.transport.write(_answer(error))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(_LINGER_SECONDS, self.transport.close)
+
+    def _cancel_head(self) -> None:
+        if self._head_due is not None:
+            self._head_due.cancel()
+            self._head_due = None
+
+    def _forget_deadlines(self) -> None:
+        self._cancel_head()
+        if self._body_due is not None:
+            self._body_due.cancel()
+            self._body_due = None
+
+
+def _answer(error: SureboxError) -> bytes:
+    body = json.dumps(error.problem(None)).encode()
+    head = (
+        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode("ascii") + body
