@@ -75,5 +75,5 @@ lock: ## write the locks from pyproject.toml (needs uv; UPGRADE=1 for newer vers
 	@requirements/compile.sh
 
 clean: ## remove .venv and caches; the data folder .surebox stays
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .numba_cache dist build
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .node_packages .numba_cache dist build
 	@find app workers migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

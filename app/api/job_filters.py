@@ -14,9 +14,9 @@ _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 async def get_job_filter(
     state: Annotated[list[JobState] | None, Query(description="Any of these states.")] = None,
-    method: Annotated[str | None, Query(pattern=_TEXT)] = None,
-    kind: Annotated[JobKind | None, Query()] = None,
-    dataset_id: Annotated[str | None, Query(pattern=_TEXT)] = None,
+    method: Annotated[str | None, Query(pattern=_TEXT, description="Of this method.")] = None,
+    kind: Annotated[JobKind | None, Query(description="Asked of this endpoint.")] = None,
+    dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="That work on this dataset.")] = None,
     created_after: CreatedAfter = None,
     label: Annotated[
         list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")

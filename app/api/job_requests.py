@@ -25,7 +25,9 @@ RETRY_SECONDS: Final = 1
 Prefer = Annotated[
     str | None,
     Header(
-        description="`wait=N`: answer when the job has ended, or after N seconds (at most 30).", examples=["wait=10"]
+        alias="Prefer",
+        description="`wait=N`: answer when the job has ended, or after N seconds (at most 30).",
+        examples=["wait=10"],
     ),
 ]
 

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.api.deps import Require
 from app.api.problems import described
+from app.api.schema_names import name_bodies, renamed
 from app.api.surface import include_routes
 
 TITLE: Final = "Surebox"
@@ -31,31 +32,6 @@ _TAGS: Final = (
     ("releases", "What succeeded anonymizations publish."),
     ("service", "For operators: alive, ready, numbers."),
 )
-_PROBLEM: Final[Mapping[str, Any]] = {
-    "title": "Problem",
-    "description": "Problem details (RFC 9457).",
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "instance"],
-    "properties": {
-        "type": {"type": "string", "description": "Stable path of the kind of problem, `/problems/<code>`."},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What was wrong, where, and what would work."},
-        "instance": {"type": ["string", "null"], "description": "Path of the request."},
-        "errors": {"type": "array", "items": {"$ref": "#/components/schemas/FieldProblem"}},
-        "missing": {"type": "array", "items": {"type": "string"}, "description": "Of `/readyz`: parts not there."},
-    },
-}
-_FIELD_PROBLEM: Final[Mapping[str, Any]] = {
-    "title": "FieldProblem",
-    "description": "A field that is not valid.",
-    "type": "object",
-    "required": ["pointer", "detail"],
-    "properties": {
-        "pointer": {"type": "string", "description": "JSON pointer into the body as sent, or `?name` of a parameter."},
-        "detail": {"type": "string"},
-    },
-}
 _BEARER: Final[Mapping[str, Any]] = {
     "type": "http",
     "scheme": "bearer",
@@ -114,12 +90,9 @@ def _complete(app: FastAPI) -> dict[str, Any]:
         servers=[{"url": "/", "description": "This server."}],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
+    made = renamed(made)
     components = made.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    schemas.update({"FieldProblem": dict(_FIELD_PROBLEM), "Problem": dict(_PROBLEM)})
-    components["schemas"] = dict(sorted(schemas.items()))
+    components["schemas"] = dict(sorted((components["schemas"] | name_bodies(made["paths"])).items()))
     components["securitySchemes"] = {"bearer": dict(_BEARER)}
     made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))
     for path, method, route in operations(app):

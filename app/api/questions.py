@@ -15,10 +15,11 @@ from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_requests import RETRY_SECONDS, Prefer
 from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
 from app.api.problems import MEDIA_TYPE
+from app.api.schemas.jobs import Job
 from app.api.stored_results import stored_response
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
-from app.contracts.jobs import Job, JobSpec, JobState
+from app.contracts.jobs import JobSpec, JobState
 from app.db.job_record import JobRecord
 from app.errors import ConflictError
 from app.jobs import read

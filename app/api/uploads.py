@@ -15,6 +15,7 @@ from app.api.upload_body import body_kind, stage
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.contracts.datasets import Dataset, DatasetState
+from app.contracts.problems import Problem
 from app.datasets import delete
 from app.datasets.accept import Accepted, accept
 from app.datasets.parameters import Described, UploadParameters, describe
@@ -149,7 +150,7 @@ def _settle(
         now=asked.resources.clock(),
         forget=forget,
     )
-    return _problem(request, dataset.error or {})
+    return _problem(request, dataset.error)
 
 
 def _answer_reading(
@@ -180,12 +181,13 @@ def _replay(request: Request, asked: UploadRequest, taken: Reservation | Replay 
         detail = "the first upload with this Idempotency-Key is still being read; try again in a moment"
         raise RequestInFlightError(detail, retry_after=RETRY_SECONDS)
     if dataset.state is DatasetState.FAILED:
-        return _problem(request, dataset.error or {})
+        return _problem(request, dataset.error)
     headers = {"Location": _location(dataset)}
     return Replay(status=201, headers=headers, body=dataset.model_dump_json()).response()
 
 
-def _problem(request: Request, problem: dict[str, Any]) -> Response:
+def _problem(request: Request, why: Problem | None) -> Response:
+    problem: dict[str, Any] = {} if why is None else why.model_dump(mode="json")
     told = {"instance": request.url.path} | {name: value for name, value in problem.items() if name != "instance"}
     ordered = {name: told[name] for name in _MEMBERS if name in told}
     body = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))

@@ -2,18 +2,34 @@
 
 import re
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 _LABEL = re.compile(r"^[^\x00-\x1f\x7f]{1,200}$")
 
 
 class Contract(BaseModel):
-    """Base of everything that crosses a border."""
+    """Base of everything that crosses a border; what has a default may be left out of a body, never of an answer."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        ser_json_inf_nan="null",
+        json_schema_serialization_defaults_required=True,
+    )
+
+
+def may_lack(*names: str) -> Callable[[dict[str, Any]], None]:
+    """A `json_schema_extra` that says of fields of an answer that they may be absent."""
+
+    def amend(schema: dict[str, Any]) -> None:
+        schema["required"] = [name for name in schema.get("required", ()) if name not in names]
+
+    return amend
 
 
 class MisplacedError(ValueError):
@@ -34,7 +50,11 @@ def rfc3339(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-Instant = Annotated[datetime, PlainSerializer(rfc3339, return_type=str, when_used="json")]
+Instant = Annotated[
+    datetime,
+    PlainSerializer(rfc3339, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
+]
 
 
 def _valid_labels(labels: dict[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
+from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
@@ -42,7 +43,7 @@ MOST_STATISTICS = 10_000
 class Statistic(Contract):
     """A statistic whose range is to be narrow."""
 
-    kind: StatisticKind
+    kind: StatisticKind = Field(description="Which statistic.")
     of: tuple[ColumnName, ...] = Field(min_length=1, description="Its columns; regression: the target first.")
     weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
         default=None, description="How much it matters; omitted: 1 over its natural scale."
@@ -97,7 +98,7 @@ class BoxesSpec(DatasetJobSpec):
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
 
-    method: Literal["boxes"]
+    method: Literal["boxes"] = Field(description="Numeric k-anonymity by boxes.")
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published as boxes.")
     k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a box.")
     statistics: tuple[Statistic, ...] | None = Field(
@@ -122,14 +123,16 @@ class BoxesSpec(DatasetJobSpec):
         default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
     )
     bounds: Bounds = Field(default=Bounds.CELLS, description="`tight` bounds are somebody's values.")
-    rare_records: RareRecords = RareRecords.KEEP
+    rare_records: RareRecords = Field(
+        default=RareRecords.KEEP, description="What becomes of records that make the statistics wide."
+    )
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
     )
     partition: Partition = Field(default=Partition.OPTIMAL, description="`mondrian` is for comparison.")
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the box.")
     count_keep: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
-    missing: Missing = Missing.REFUSE
+    missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -145,32 +148,48 @@ class BoxesSpec(DatasetJobSpec):
         return self
 
 
-Range = tuple[float, float]
+Range = TypeAliasType(
+    "Range", Annotated[tuple[float, float], Field(description="Least and greatest value, both included.")]
+)
+Estimate = TypeAliasType(
+    "Estimate",
+    Annotated[
+        float | tuple[float | None, ...],
+        Field(description="A number; of a regression one per coefficient, the intercept first."),
+    ],
+)
+Ranges = TypeAliasType(
+    "Ranges",
+    Annotated[
+        Range | tuple[Range | None, ...],
+        Field(description="A range; of a regression one per coefficient, the intercept first."),
+    ],
+)
 
 
 class StatisticResult(Contract):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
-    kind: StatisticKind
-    of: tuple[str, ...]
-    weight: float
+    kind: StatisticKind = Field(description="Which statistic.")
+    of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
+    weight: float = Field(description="How much it mattered: as given, or 1 over its natural scale.")
     ddof: int | None = Field(
         default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
     )
-    estimate: float | tuple[float | None, ...] | None
-    linear: Range | tuple[Range | None, ...] | None = Field(description="Range by the linear approximation.")
-    guaranteed: Range | tuple[Range | None, ...] | None = Field(description="Certain to hold the kept records' value.")
-    inner: Range | tuple[Range | None, ...] | None = Field(description="Reached by data consistent with the boxes.")
-    exact: bool
+    estimate: Estimate | None = Field(description="Its value by the boxes; null where it is undefined.")
+    linear: Ranges | None = Field(description="Range by the linear approximation.")
+    guaranteed: Ranges | None = Field(description="Certain to hold the kept records' value.")
+    inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
+    exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
 
 
 class RestrictedStatistic(StatisticResult):
     """What only the job's owner sees beside it."""
 
-    true_value: float | tuple[float | None, ...] | None
-    shift: float | tuple[float | None, ...] | None = Field(description="All records' value less the kept records'.")
-    delta_at_records: float | tuple[float | None, ...] | None = Field(
+    true_value: Estimate | None = Field(description="The kept records' value.")
+    shift: Estimate | None = Field(description="All records' value less the kept records'.")
+    delta_at_records: Estimate | None = Field(
         default=None, description="Linear half-width with influences at the true records."
     )
 
@@ -178,16 +197,23 @@ class RestrictedStatistic(StatisticResult):
 class BoxesResult(Contract):
     """Result of a `boxes` job."""
 
-    records: int
-    kept: int
-    dismissed: int
-    dropped: int
-    boxes: int
-    smallest_box: int
-    largest_box: int
-    k_with_keep: int
-    privacy_uncertainty: float | None
-    asymptotic_uncertainty: float | None
-    statistical_uncertainty: float | None
-    lambda_: float | None = Field(alias="lambda", default=None)
-    statistics: tuple[RestrictedStatistic, ...]
+    method: Literal["boxes"] = Field(default="boxes", description="The job's method.")
+    records: int = Field(description="Of the dataset.")
+    kept: int = Field(description="Records that are released.")
+    dismissed: int = Field(description="Rare records left out.")
+    dropped: int = Field(description="Records left out for a missing value.")
+    boxes: int = Field(description="Boxes that are released.")
+    smallest_box: int = Field(description="Records in the smallest one.")
+    largest_box: int = Field(description="Records in the largest one.")
+    k_with_keep: int = Field(description="Least number of rows that agree in box and kept columns.")
+    privacy_uncertainty: float | None = Field(
+        description="What the boxes' widths may move the statistics by, weighted: Delta."
+    )
+    asymptotic_uncertainty: float | None = Field(description="The same at optimal widths: a guide, not a bound.")
+    statistical_uncertainty: float | None = Field(description="What sampling alone moves them by, at `confidence`.")
+    lambda_: float | None = Field(
+        alias="lambda",
+        default=None,
+        description="Lambda, where rare records are dismissed or weighed; else null.",
+    )
+    statistics: tuple[RestrictedStatistic, ...] = Field(description="As asked, in that order.")

@@ -14,13 +14,13 @@ class CondensationSpec(DatasetJobSpec):
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
 
-    method: Literal["condensation"]
+    method: Literal["condensation"] = Field(description="Groups of k records, published as made-up records.")
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published condensed.")
     k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a group.")
     keep: tuple[ColumnName, ...] = Field(
         default=(), description="Columns published unchanged, each row with the values of a record of its group."
     )
-    missing: Missing = Missing.REFUSE
+    missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -37,9 +37,10 @@ class CondensationSpec(DatasetJobSpec):
 class CondensationResult(Contract):
     """Result of a `condensation` job."""
 
+    method: Literal["condensation"] = Field(default="condensation", description="The job's method.")
     records: int = Field(description="Of the dataset.")
-    released: int
+    released: int = Field(description="Rows of the release.")
     dropped: int = Field(description="Records left out for a missing value.")
-    groups: int
-    smallest_group: int
-    largest_group: int
+    groups: int = Field(description="Groups that were condensed.")
+    smallest_group: int = Field(description="Records in the smallest one.")
+    largest_group: int = Field(description="Records in the largest one.")

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from app.contracts.base import Contract, Instant, Labels
+from app.contracts.problems import Problem
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
@@ -52,10 +53,10 @@ class ReadOptions(Contract):
 class DatasetColumn(Contract):
     """Profile of one column."""
 
-    name: str
-    type: ColumnType
-    missing: int
-    distinct: int
+    name: str = Field(description="As in the file.")
+    type: ColumnType = Field(description="As it was inferred, or as it was given.")
+    missing: int = Field(description="Rows without a value.")
+    distinct: int = Field(description="Different values, missing not counted.")
 
 
 class NumericSummary(Contract):
@@ -87,15 +88,15 @@ class DatasetState(StrEnum):
 class Dataset(Contract):
     """A dataset as its owner sees it."""
 
-    id: str
-    name: str
-    state: DatasetState
-    rows: int | None
-    bytes: int
-    sha256: str
-    created_at: Instant
-    expires_at: Instant | None
-    labels: Labels
-    columns: tuple[DatasetColumn, ...] | None
+    id: str = Field(description="Names the dataset for as long as it is kept.")
+    name: str = Field(description="As given with the upload.")
+    state: DatasetState = Field(description="`ready`: it can be worked on.")
+    rows: int | None = Field(description="Null until it is read.")
+    bytes: int = Field(description="Size of the decoded file.")
+    sha256: str = Field(description="Checksum of the decoded file.")
+    created_at: Instant = Field(description="When it was uploaded.")
+    expires_at: Instant | None = Field(description="When it will be deleted; null: never by itself.")
+    labels: Labels = Field(description="As given with the upload.")
+    columns: tuple[DatasetColumn, ...] | None = Field(description="In the file's order; null until it is read.")
     warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
-    error: dict[str, object] | None = None
+    error: Problem | None = Field(default=None, description="Why it cannot be read; null where nothing is wrong.")

@@ -3,19 +3,21 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Id, MisplacedError
+from app.contracts.base import Contract, Id, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
     MOST_VARIABLES,
+    CellValue,
     OutlierOptions,
     Recode,
     RecordCounts,
     Variable,
     Vital,
-    Vitals,
+    VitalSet,
     check_variables,
 )
 
@@ -26,14 +28,14 @@ MOST_RULES: Final = 10_000_000
 class EvolutionSearch(Contract):
     """Rules evolved: tournaments, uniform crossover, random resetting; every rule seen counts."""
 
-    method: Literal["evolution"]
-    population: int = Field(default=100, strict=True, ge=2, le=10_000)
+    method: Literal["evolution"] = Field(description="Rules evolved.")
+    population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Rules of a generation.")
     replaced: int = Field(default=40, strict=True, ge=1, le=10_000, description="Worst rules replaced each generation.")
-    tournament: int = Field(default=10, strict=True, ge=1, le=10_000)
-    crossover: float = Field(default=1.0, strict=True, ge=0, le=1)
+    tournament: int = Field(default=10, strict=True, ge=1, le=10_000, description="Rules; the best is a parent.")
+    crossover: float = Field(default=1.0, strict=True, ge=0, le=1, description="Probability per pair of parents.")
     mutation: float = Field(default=0.05, strict=True, ge=0, le=1, description="Probability per gene.")
-    generations: int = Field(default=100, strict=True, ge=1, le=100_000)
-    runs: int = Field(default=10, strict=True, ge=1, le=1_000)
+    generations: int = Field(default=100, strict=True, ge=1, le=100_000, description="Generations of a run.")
+    runs: int = Field(default=10, strict=True, ge=1, le=1_000, description="Independent evolutions.")
     diversity: bool = Field(
         default=True, strict=True, description="False: the letter of the paper, whose runs resemble each other."
     )
@@ -53,10 +55,13 @@ class EvolutionSearch(Contract):
 class ExhaustiveSearch(Contract):
     """Every rule over the thresholds, by depth-first search; refused where that is too much."""
 
-    method: Literal["exhaustive"]
+    method: Literal["exhaustive"] = Field(description="Every rule over the thresholds.")
 
 
-Search = Annotated[EvolutionSearch | ExhaustiveSearch, Field(discriminator="method")]
+GroupSearch = TypeAliasType(
+    "GroupSearch",
+    Annotated[EvolutionSearch | ExhaustiveSearch, Field(discriminator="method", description="How rules are found.")],
+)
 
 
 class SignalKind(StrEnum):
@@ -71,23 +76,27 @@ class GroupSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
-    method: Literal["group"]
+    method: Literal["group"] = Field(description="The attack on a group's anonymity.")
     auxiliary_dataset_id: Id = Field(description="Where rules are learned; it has the columns that name the group.")
     target_dataset_id: Id | None = Field(default=None, description="What is attacked; default: the auxiliary one.")
-    vital: Vitals = Field(description="Who belongs to the group.")
+    vital: VitalSet = Field(description="Who belongs to the group.")
     parameter: tuple[ColumnName, ...] = Field(
         min_length=1, max_length=20, description="Columns whose values, taken together, divide the microfile."
     )
-    variables: tuple[Variable, ...] = Field(min_length=1, max_length=MOST_VARIABLES)
+    variables: tuple[Variable, ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="What rules may speak of, and which records count."
+    )
     recode: Recode = Field(default_factory=Recode, description="Harmonisation, per dataset.")
     alpha: float = Field(default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts.")
     gamma: float = Field(
         default=0.75, strict=True, ge=0, allow_inf_nan=False, description="Least relative confidence of a rule."
     )
     kappa: float = Field(default=0.001, strict=True, ge=0, lt=1, description="A rule's support must exceed this.")
-    search: Search = Field(default_factory=lambda: EvolutionSearch(method="evolution"))
-    outliers: OutlierOptions = Field(default_factory=OutlierOptions)
-    signal: SignalKind = SignalKind.QUANTITY
+    search: GroupSearch = Field(
+        default_factory=lambda: EvolutionSearch(method="evolution"), description="How rules are found."
+    )
+    outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
+    signal: SignalKind = Field(default=SignalKind.QUANTITY, description="What the signals count.")
     split_by: ColumnName | None = Field(
         default=None,
         description="Outliers also within each value of this column, say a state.",
@@ -116,95 +125,109 @@ class GroupSpec(JobSpec):
 class Rule(Contract):
     """One rule of the model: terms by place among the variables that have terms, 0 = any."""
 
-    terms: tuple[int, ...]
-    text: str
-    discriminative_factor: float
+    terms: tuple[int, ...] = Field(description="Places among the terms of each variable, from 1; 0 = any.")
+    text: str = Field(description="The rule as a sentence.")
+    discriminative_factor: float = Field(description="Share of the group that fits it, less that of all records.")
     relative_confidence_factor: float | None = Field(description="Null with `infinite` where no outsider fits.")
-    infinite: bool = False
-    support: float
+    infinite: bool = Field(default=False, description="No outsider fits: the relative confidence is infinite.")
+    support: float = Field(description="Share of the group that fits it.")
 
 
 class Adequacy(Contract):
     """How well the outliers of the auxiliary signal are those of the signal itself."""
 
-    tp: int
+    tp: int = Field(description="Outliers of both signals.")
     fp: int = Field(description="Outliers of the signal that the auxiliary one misses: the paper's name.")
     fn: int = Field(description="Outliers of the auxiliary signal alone: the paper's name.")
-    tn: int
-    prediction_accuracy: float | None
+    tn: int = Field(description="Places that stand out of neither.")
+    prediction_accuracy: float | None = Field(description="Share of the places that are judged rightly.")
     youden_j: float | None = Field(description="As the paper counts; conventionally this is markedness.")
     bayes_mb: float | None = Field(description="Evidence of dependence, natural logarithm, least over the priors.")
     bayes_t1: int | None = Field(description="The prior at which it is least.")
-    bayes_t2: int | None
-    interpretation: str | None
-    sensitivity: float | None
-    specificity: float | None
-    precision: float | None
-    youden_conventional: float | None
-    markedness: float | None
+    bayes_t2: int | None = Field(description="The other parameter of that prior.")
+    interpretation: str | None = Field(description="What that evidence amounts to, in words.")
+    sensitivity: float | None = Field(description="Share of the signal's outliers that are found.")
+    specificity: float | None = Field(description="Share of the other places that are left alone.")
+    precision: float | None = Field(description="Share of what is found that is right.")
+    youden_conventional: float | None = Field(description="Sensitivity + specificity - 1.")
+    markedness: float | None = Field(description="How far the judgement can be relied on, either way.")
 
 
 class Records(Contract):
     """In-range records, and those left out."""
 
-    auxiliary: int
-    vital: int
-    target: int
-    target_vital: int | None
-    left_out: dict[str, RecordCounts]
+    auxiliary: int = Field(description="Of the auxiliary microfile.")
+    vital: int = Field(description="Of these, the group's.")
+    target: int = Field(description="Of what is attacked.")
+    target_vital: int | None = Field(description="Of these, the group's; null where nobody can tell.")
+    left_out: dict[str, RecordCounts] = Field(description="By dataset, `auxiliary` and `target`.")
 
 
 class SplitPart(Contract):
     """One part of the parameter's values, as a line of the paper's tables 6 and 7."""
 
-    value: str | int | float | bool
+    value: CellValue = Field(description="The value of the column that splits.")
     group_share: float = Field(description="Share of the group (of the auxiliary signal, where it is not known).")
-    outliers: tuple[int, ...] | None
+    outliers: tuple[int, ...] | None = Field(description="Of the signal, by place among the parameter values.")
     undisclosed: tuple[int, ...] | None = Field(description="Outliers of the signal that the auxiliary one misses.")
-    auxiliary_outliers: tuple[int, ...]
+    auxiliary_outliers: tuple[int, ...] = Field(description="Of the auxiliary signal.")
     false: tuple[int, ...] | None = Field(description="Outliers of the auxiliary signal alone.")
 
 
 class Split(Contract):
     """Outliers within each part, and the totals of the parts shown."""
 
-    column: str
-    minimum: float
-    shown: int
+    column: str = Field(description="The column that splits.")
+    minimum: float = Field(description="Share of the group above which a part is shown.")
+    shown: int = Field(description="Parts that are shown.")
     left_out: int = Field(description="Parts with too small a share of the group.")
-    parts: tuple[SplitPart, ...]
-    total: dict[str, int | None]
-    adequacy: Adequacy | None
+    parts: tuple[SplitPart, ...] = Field(description="The parts that are shown.")
+    total: dict[str, int | None] = Field(description="Outliers of all parts shown, by kind.")
+    adequacy: Adequacy | None = Field(description="Over all parts shown; null where the target cannot tell.")
 
 
 class UnreachedTerm(Contract):
     """A term that no record reaches with a grade of alpha."""
 
-    column: str
-    term: str
-    dataset: Literal["auxiliary", "target"]
+    column: str = Field(description="The variable's column.")
+    term: str = Field(description="The term's name.")
+    dataset: Literal["auxiliary", "target"] = Field(description="Where no record reaches it.")
 
 
 class GroupResult(Contract):
     """Result of a `group` job; restricted to its owner, for it points to places."""
 
-    records: Records
+    method: Literal["group"] = Field(default="group", description="The job's method.")
+    records: Records = Field(description="How many records took part, and how many were left out.")
     rules: tuple[Rule, ...] = Field(description="The most general rules over the thresholds, best support first.")
     common: tuple[str, ...] = Field(description="What all rules, or most of them, have in common.")
-    unreached_terms: tuple[UnreachedTerm, ...]
-    rules_over_thresholds: int
-    evaluations: int
-    search: str
+    unreached_terms: tuple[UnreachedTerm, ...] = Field(description="Terms that no rule can use, for nobody fits them.")
+    rules_over_thresholds: int = Field(description="All rules that were found, the less general ones included.")
+    evaluations: int = Field(description="Rules that were looked at.")
+    search: str = Field(description="The method of the search.")
     guard: float = Field(description="Least denominator of the relative confidence in a rule's fitness.")
-    parameter: tuple[str, ...]
-    parameter_values: tuple[tuple[str | int | float | bool, ...], ...]
+    parameter: tuple[str, ...] = Field(description="As asked.")
+    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(
+        description="The places: signals are in their order, outliers are indexes into them, from 0."
+    )
     sizes: tuple[int, ...] = Field(description="In-range records per parameter value.")
-    signal_kind: SignalKind
-    signal: tuple[float, ...] | None
-    auxiliary_signal: tuple[float, ...]
-    crisp_auxiliary_signal: tuple[float, ...]
-    outliers: tuple[int, ...] | None
-    auxiliary_outliers: tuple[int, ...]
+    signal_kind: SignalKind = Field(description="As asked.")
+    signal: tuple[float, ...] | None = Field(description="The group's; null where the target lacks its columns.")
+    auxiliary_signal: tuple[float, ...] = Field(description="Grades of membership, summed.")
+    crisp_auxiliary_signal: tuple[float, ...] = Field(description="Records whose grade is at least alpha.")
+    outliers: tuple[int, ...] | None = Field(description="Of the signal; null as it is.")
+    auxiliary_outliers: tuple[int, ...] = Field(description="Of the auxiliary signal.")
     degenerate: bool = Field(description="Half of a signal's values are equal: whatever differs is an outlier.")
-    adequacy: Adequacy | None
-    split: Split | None
+    adequacy: Adequacy | None = Field(description="How well the attack did; null where the target cannot tell.")
+    split: Split | None = Field(description="Outliers within each value of `split_by`; null where none was asked for.")
+
+    @classmethod
+    def long(cls) -> tuple[str, ...]:
+        """Fields that may be long lists."""
+        return tuple(name for name, field in cls.model_fields.items() if "tuple" in str(field.annotation))
+
+
+class GroupSummary(GroupResult):
+    """Result of a `group` job without its longest lists: those over 1,000 entries stand in the whole result only."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack(*GroupResult.long()))

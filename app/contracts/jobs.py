@@ -1,11 +1,12 @@
 """Jobs: states, the table of allowed transitions, and what every job's specification shares."""
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from app.contracts.base import Contract, Id, Instant, Labels
+from app.contracts.problems import Problem
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
@@ -45,6 +46,14 @@ class Queue(StrEnum):
     BATCH = "batch"
 
 
+#: Whoever knows a seed can undo the noise it makes: answers say that there was one.
+Seed = Annotated[
+    int,
+    Field(strict=True, ge=0, lt=2**63),
+    WithJsonSchema({"type": "string", "const": "given"}, mode="serialization"),
+]
+
+
 class JobSpec(Contract):
     """What every specification shares; one subclass a method, told apart by `method`."""
 
@@ -54,9 +63,10 @@ class JobSpec(Contract):
     #: The oldest version that is still understood, for jobs that were accepted before an upgrade.
     oldest: ClassVar[int] = 1
 
-    method: str
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(
-        default=None, description="For tests only: makes the release reproducible, and marks it so."
+    method: str = Field(description="What is to be done, and the name by which specifications are told apart.")
+    seed: Seed | None = Field(
+        default=None,
+        description="For tests only: makes the release reproducible, and marks it so. Shown as `given`, never itself.",
     )
     labels: Labels = Field(default_factory=dict, description="Labels of the job and of its release.")
 
@@ -70,28 +80,33 @@ class DatasetJobSpec(JobSpec):
 class Progress(Contract):
     """How far a job has come."""
 
-    fraction: float = Field(ge=0, le=1)
-    stage: str
+    fraction: float = Field(ge=0, le=1, description="Share of the work that is done, by estimate.")
+    stage: str = Field(description="What is being done.")
 
 
-class Job(Contract):
-    """A job as its owner sees it."""
+class JobEnvelope(Contract):
+    """What jobs of all methods show alike; `method`, `spec` and `result` are each method's own."""
 
-    id: str
-    kind: JobKind
-    method: str
-    state: JobState
-    labels: Labels
-    progress: Progress
-    attempts: int
-    created_at: Instant
-    started_at: Instant | None
-    finished_at: Instant | None
-    spec: dict[str, Any]
-    result: dict[str, Any] | None
+    id: str = Field(description="Names the job for as long as it is kept.")
+    kind: JobKind = Field(description="The endpoint that it was asked of.")
+    method: str = Field(description="What is done, and the name by which jobs are told apart.")
+    state: JobState = Field(description="`succeeded`, `failed` and `cancelled` are final.")
+    labels: Labels = Field(description="As given with the specification.")
+    progress: Progress = Field(description="How far it has come.")
+    attempts: int = Field(description="How often a worker has begun with it.")
+    created_at: Instant = Field(description="When it was asked for.")
+    started_at: Instant | None = Field(description="When a worker last began with it; null: none has.")
+    finished_at: Instant | None = Field(description="When it reached its final state; null: it has not.")
+    spec: JobSpec | None = Field(
+        description="What was asked, defaults filled in; null for a key that may not read jobs."
+    )
+    result: Contract | None = Field(
+        description="What came of it, without the longest lists; null until it has succeeded, and for a key that may "
+        "not read jobs."
+    )
     warnings: tuple[Warning, ...] = Field(
         default=(),
         description="What succeeded but will disappoint or expose; like `result`, for keys with `jobs:read` only.",
     )
-    release_id: str | None
-    error: dict[str, Any] | None
+    release_id: str | None = Field(description="What it published; null: nothing, or nothing yet.")
+    error: Problem | None = Field(description="Why it failed; null: it did not.")

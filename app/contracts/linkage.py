@@ -16,7 +16,7 @@ class LinkageSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
-    method: Literal["linkage"]
+    method: Literal["linkage"] = Field(description="The linkage attack on a release.")
     release_id: Id = Field(description="The release that is attacked.")
     dataset_id: Id | None = Field(
         default=None, description="What the adversary knows; default: the original of the release."
@@ -29,7 +29,7 @@ class LinkageSpec(JobSpec):
 class Ranks(Contract):
     """Where the true records stand among those the adversary knows, best fit first; ties count against him."""
 
-    mean_rank: float
+    mean_rank: float = Field(description="Mean place of the true record; 1: it fits best.")
     rank_quantiles: dict[str, float] = Field(description="By probability.")
     share_rank_1: float = Field(description="Rows whose true record fits better than every other one.")
     share_below_k: float = Field(description="Rows that fewer than k known records fit as well.")
@@ -51,6 +51,7 @@ class Attack(Ranks):
 class LinkageResult(Attack):
     """Result of a `linkage` job: by fit alone, and with the scales matched."""
 
+    method: Literal["linkage"] = Field(default="linkage", description="The job's method.")
     records: int = Field(description="Rows of the release.")
     candidates: int = Field(description="Records the adversary knows.")
     sampled: int = Field(description="Rows that were tried.")

@@ -1,7 +1,7 @@
 """What group anonymity says of a microfile: values, recoding, linguistic variables, the group, outliers."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -14,6 +14,7 @@ from pydantic import (
     Tag,
     model_validator,
 )
+from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Finite, check_different
@@ -22,10 +23,20 @@ from app.contracts.columns import ColumnName, Finite, check_different
 Point = Annotated[float, Field(strict=True, ge=-1e150, le=1e150, allow_inf_nan=False)]
 #: A text as long as a field of an upload may be.
 Text = Annotated[StrictStr, Field(max_length=1_000_000)]
-#: A cell as a body names it; it compares as the column's type, so `1` and `"1"` are the same integer.
-Value: TypeAlias = Text | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | StrictBool
-#: What a cell becomes: a value, or null for missing.
-Recoded: TypeAlias = Text | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | None
+CellValue = TypeAliasType(
+    "CellValue",
+    Annotated[
+        Text | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | StrictBool,
+        Field(description='A cell. It compares as the column\'s type: `1` and `"1"` are the same integer.'),
+    ],
+)
+RecodedValue = TypeAliasType(
+    "RecodedValue",
+    Annotated[
+        Text | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | None,
+        Field(description="What a cell becomes: a value, or null for missing."),
+    ],
+)
 
 MOST_TERMS: Final = 100
 MOST_VARIABLES: Final = 100
@@ -37,21 +48,29 @@ def _listed(given: Any) -> Any:
     return [given] if isinstance(given, str | int | float) else given
 
 
-#: One value of the parameter: a value per parameter column.
-ParameterValue = Annotated[
-    tuple[Value, ...],
-    BeforeValidator(_listed, json_schema_input_type=tuple[Value, ...] | Value),
-    Field(min_length=1),
-]
+_PARAMETER_VALUE: Final = "One value of the parameter: a cell per parameter column."
+ParameterValue = TypeAliasType(
+    "ParameterValue",
+    Annotated[
+        tuple[CellValue, ...],
+        Field(min_length=1, description=_PARAMETER_VALUE),
+        BeforeValidator(
+            _listed,
+            json_schema_input_type=Annotated[
+                Annotated[tuple[CellValue, ...], Field(min_length=1)] | CellValue, Field(description=_PARAMETER_VALUE)
+            ],
+        ),
+    ],
+)
 
 
 class GaussianTerm(Contract):
     """A term whose grade falls off like a bell."""
 
-    name: str = Field(min_length=1, max_length=200)
-    shape: Literal["gaussian"]
-    sigma: float = Field(strict=True, gt=0, le=1e150, allow_inf_nan=False)
-    centre: Point
+    name: str = Field(min_length=1, max_length=200, description="What rules call it, such as `young`.")
+    shape: Literal["gaussian"] = Field(description="A bell.")
+    sigma: float = Field(strict=True, gt=0, le=1e150, allow_inf_nan=False, description="Its width.")
+    centre: Point = Field(description="Where the grade is 1.")
 
 
 #: shape -> how many points it has
@@ -61,8 +80,10 @@ POINTS: Final[Mapping[str, int]] = {"trapezoid": 4, "triangle": 3, "pi": 4, "s":
 class PointsTerm(Contract):
     """A term between points in rising order; where two coincide its shoulder is vertical and the end belongs to it."""
 
-    name: str = Field(min_length=1, max_length=200)
-    shape: Literal["trapezoid", "triangle", "pi", "s", "z", "range"]
+    name: str = Field(min_length=1, max_length=200, description="What rules call it, such as `young`.")
+    shape: Literal["trapezoid", "triangle", "pi", "s", "z", "range"] = Field(
+        description="How the grade runs between the points; `s` rises, `z` falls, `range` is 1 or 0."
+    )
     points: tuple[Point, ...] = Field(
         description="trapezoid and pi: 4, triangle: 3, s, z and range (closed): 2; in rising order."
     )
@@ -79,13 +100,16 @@ class PointsTerm(Contract):
         return self
 
 
-Term = Annotated[GaussianTerm | PointsTerm, Field(discriminator="shape")]
+Term = TypeAliasType(
+    "Term",
+    Annotated[GaussianTerm | PointsTerm, Field(discriminator="shape", description="A term of a variable.")],
+)
 
 
 class Variable(Contract):
     """A linguistic variable: accepted values of a column, and the terms that rules may use."""
 
-    column: ColumnName
+    column: ColumnName = Field(description="The column that it looks at.")
     range: tuple[Finite, Finite] = Field(description="Accepted values, both ends included; other records are left out.")
     terms: tuple[Term, ...] = Field(default=(), max_length=MOST_TERMS, description="Without terms it only filters.")
 
@@ -113,35 +137,40 @@ def check_variables(variables: tuple[Variable, ...]) -> None:
 class Vital(Contract):
     """What makes a record one of the group's: one of these values in this column; a missing value does not."""
 
-    column: ColumnName
-    values: tuple[Value, ...] = Field(min_length=1, max_length=MOST_VALUES)
+    column: ColumnName = Field(description="A column that names the group.")
+    values: tuple[CellValue, ...] = Field(
+        min_length=1, max_length=MOST_VALUES, description="The group's values; they compare as the column's type."
+    )
 
 
 def _number(given: Any) -> str:
     return "several" if isinstance(given, list | tuple) else "one"
 
 
-#: One condition, or several that must all hold.
-Vitals = Annotated[
-    Annotated[Vital, Tag("one")]
-    | Annotated[tuple[Vital, ...], Field(min_length=1, max_length=MOST_VARIABLES), Tag("several")],
-    Discriminator(_number),
-]
+VitalSet = TypeAliasType(
+    "VitalSet",
+    Annotated[
+        Annotated[Vital, Tag("one")]
+        | Annotated[tuple[Vital, ...], Field(min_length=1, max_length=MOST_VARIABLES), Tag("several")],
+        Discriminator(_number),
+        Field(description="One condition, or several that must all hold."),
+    ],
+)
 
 
 class Case(Contract):
     """One case of a derived column: where every named column has one of its values, this is what the record gets."""
 
-    when: dict[ColumnName, tuple[Value, ...]] = Field(min_length=1)
-    to: Recoded
+    when: dict[ColumnName, tuple[CellValue, ...]] = Field(min_length=1, description="By column, the values that fit.")
+    to: RecodedValue = Field(description="What the record gets; null: missing.")
 
 
 class Derived(Contract):
     """A column made from others: the first case that fits decides; one column without cases is taken as it is."""
 
-    columns: tuple[ColumnName, ...] = Field(min_length=1, max_length=20)
-    cases: tuple[Case, ...] = Field(default=(), max_length=10_000)
-    otherwise: Recoded = Field(default=None, description="Where no case fits; null: missing.")
+    columns: tuple[ColumnName, ...] = Field(min_length=1, max_length=20, description="Columns that it is made from.")
+    cases: tuple[Case, ...] = Field(default=(), max_length=10_000, description="Tried in this order.")
+    otherwise: RecodedValue = Field(default=None, description="Where no case fits; null: missing.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -156,7 +185,13 @@ class Derived(Contract):
         return self
 
 
-Values: TypeAlias = Annotated[dict[Text, Recoded], Field(max_length=MOST_VALUES)]
+RecodedValues = TypeAliasType(
+    "RecodedValues",
+    Annotated[
+        dict[Text, RecodedValue],
+        Field(max_length=MOST_VALUES, description="What each value becomes; others stay as they are."),
+    ],
+)
 
 
 def _kind(given: Any) -> str:
@@ -164,16 +199,22 @@ def _kind(given: Any) -> str:
     return "derived" if is_derived else "values"
 
 
-#: How one column is harmonised: values by values (others stay as they are), or derived from columns.
-Recoding = Annotated[Annotated[Values, Tag("values")] | Annotated[Derived, Tag("derived")], Discriminator(_kind)]
-Recodings: TypeAlias = dict[ColumnName, Recoding]
+Recoding = TypeAliasType(
+    "Recoding",
+    Annotated[
+        Annotated[RecodedValues, Tag("values")] | Annotated[Derived, Tag("derived")],
+        Discriminator(_kind),
+        Field(description="How one column is harmonised: value by value, or derived from columns."),
+    ],
+)
+Recodings = dict[ColumnName, Recoding]
 
 
 class Recode(Contract):
     """Harmonisation of both datasets: what each column's values become, before anything else is looked at."""
 
-    auxiliary: Recodings = Field(default_factory=dict)
-    target: Recodings = Field(default_factory=dict)
+    auxiliary: Recodings = Field(default_factory=dict, description="Of the auxiliary dataset, by column.")
+    target: Recodings = Field(default_factory=dict, description="Of the target dataset, by column.")
 
 
 class OutlierOptions(Contract):

@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, may_lack
 from app.contracts.columns import ColumnName, Finite
 from app.contracts.jobs import JobKind, JobSpec
 
@@ -39,7 +39,7 @@ class CountRequest(Contract):
 class Count(Contract):
     """How many of the released records' originals lie in a box."""
 
-    estimate: float
+    estimate: float = Field(description="Expected number.")
     standard_error: float | None = Field(description="Null where the model gives none.")
     guaranteed: tuple[int, int] | None = Field(description="Certain to hold the number; null where nothing is certain.")
 
@@ -47,7 +47,14 @@ class Count(Contract):
 class Counts(Contract):
     """One count a query, in their order."""
 
-    counts: tuple[Count, ...]
+    method: Literal["count"] = Field(default="count", description="What was asked.")
+    counts: tuple[Count, ...] = Field(description="One a query, in their order.")
+
+
+class CountsSummary(Counts):
+    """Answer in a job: the counts stand in its whole result."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("counts"))
 
 
 class ClassifyRequest(Contract):
@@ -61,8 +68,15 @@ class ClassifyRequest(Contract):
 class Classified(Contract):
     """One label and the probability of each class a point, in their order."""
 
-    labels: tuple[str, ...]
+    method: Literal["classify"] = Field(default="classify", description="What was asked.")
+    labels: tuple[str, ...] = Field(description="The most probable class of each point, in their order.")
     probabilities: tuple[dict[str, float], ...] = Field(description="By class; classes of probability 0 left out.")
+
+
+class ClassifiedSummary(Classified):
+    """Answer in a job: labels and probabilities stand in its whole result."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("labels", "probabilities"))
 
 
 class CountSpec(JobSpec):
@@ -70,9 +84,9 @@ class CountSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.QUERY
 
-    method: Literal["count"] = "count"
-    release_id: str
-    queries: Queries
+    method: Literal["count"] = Field(default="count", description="What is asked.")
+    release_id: str = Field(description="The release that is asked.")
+    queries: Queries = Field(description="Per column a closed interval, null for an open end.")
 
 
 class ClassifySpec(JobSpec):
@@ -80,8 +94,8 @@ class ClassifySpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.QUERY
 
-    method: Literal["classify"] = "classify"
-    release_id: str
-    label: ColumnName
-    neighbours: Neighbours
-    points: Points
+    method: Literal["classify"] = Field(default="classify", description="What is asked.")
+    release_id: str = Field(description="The release that is asked.")
+    label: ColumnName = Field(description="A column that the release keeps unchanged.")
+    neighbours: Neighbours = Field(description="Released records that fit a point best, and vote.")
+    points: Points = Field(description="Values of `columns` of the release's specification, in their order.")

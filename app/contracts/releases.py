@@ -19,20 +19,20 @@ class ReleaseFormat(StrEnum):
 class ReleaseColumn(Contract):
     """One column of a release."""
 
-    name: str
-    type: str
+    name: str = Field(description="As in the files.")
+    type: str = Field(description="`integer`, `number`, `string`, `boolean` or `date`.")
 
 
 class Release(Contract):
     """A release."""
 
-    id: str
-    job_id: str
-    method: str
-    created_at: Instant
-    rows: int
-    columns: tuple[ReleaseColumn, ...]
+    id: str = Field(description="Names the release for as long as it is kept.")
+    job_id: str = Field(description="The job that made it.")
+    method: str = Field(description="The job's method.")
+    created_at: Instant = Field(description="When it was published.")
+    rows: int = Field(description="Rows of every file.")
+    columns: tuple[ReleaseColumn, ...] = Field(description="In the files' order.")
     sha256: dict[ReleaseFormat, str] = Field(description="SHA-256 of the file in each format: its ETag.")
     flags: tuple[str, ...] = Field(description="What a reader must know, such as `reproducible`.")
-    labels: Labels
+    labels: Labels = Field(description="As given with the job's specification.")
     warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")

@@ -2,14 +2,16 @@
 
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Id, MisplacedError
+from app.contracts.base import Contract, Id, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import DatasetJobSpec, JobKind
 from app.contracts.microfiles import (
     MOST_VALUES,
     MOST_VARIABLES,
+    CellValue,
     OutlierOptions,
     ParameterValue,
     Recodings,
@@ -28,15 +30,21 @@ _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 class GivenRule(Contract):
     """A rule: terms by place among the variables that have terms, 0 = any."""
 
-    terms: tuple[Annotated[int, Field(strict=True, ge=0)], ...] = Field(min_length=1, max_length=MOST_VARIABLES)
+    terms: tuple[Annotated[int, Field(strict=True, ge=0)], ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="Places among the terms of each variable, from 1; 0 = any."
+    )
 
 
 class GivenModel(Contract):
     """A fuzzy model of the group that was found elsewhere."""
 
-    variables: tuple[Variable, ...] = Field(min_length=1, max_length=MOST_VARIABLES)
-    rules: tuple[GivenRule, ...] = Field(min_length=1, max_length=MOST_VALUES)
-    alpha: float = Field(default=0.5, strict=True, gt=0, le=1)
+    variables: tuple[Variable, ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="What the rules speak of, and which records count."
+    )
+    rules: tuple[GivenRule, ...] = Field(
+        min_length=1, max_length=MOST_VALUES, description="Who fits one of them is taken for the group's."
+    )
+    alpha: float = Field(default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts.")
     recode: Recodings = Field(default_factory=dict, description="Harmonisation of the dataset, as in `group`.")
 
     @model_validator(mode="after")
@@ -59,7 +67,7 @@ class GivenModel(Contract):
 class Mask(Contract):
     """What the crisp auxiliary signal may be at one parameter value: at most a number, or at least one."""
 
-    value: ParameterValue
+    value: ParameterValue = Field(description="The place that is masked.")
     at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(default=None, description="Is met.")
     zero_at: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
         default=None, description="From here on the search sees no merit; default: the value now."
@@ -91,8 +99,8 @@ class Mask(Contract):
 class Ceiling(Contract):
     """What the crisp auxiliary signal may at most become at a target."""
 
-    value: ParameterValue
-    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)]
+    value: ParameterValue = Field(description="The target.")
+    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] = Field(description="Is met.")
 
 
 class Metric(Contract):
@@ -115,16 +123,18 @@ class Metric(Contract):
 class MemeticSearch(Contract):
     """Evolution of sets of swaps with local search for the nearest partner."""
 
-    method: Literal["memetic"]
-    population: int = Field(default=100, strict=True, ge=2, le=10_000)
-    pairs: int = Field(default=40, strict=True, ge=1, le=10_000)
-    tournament: int = Field(default=5, strict=True, ge=1, le=10_000)
-    generations: int = Field(default=1000, strict=True, ge=1, le=MOST_GENERATIONS)
+    method: Literal["memetic"] = Field(description="Evolution with local search.")
+    population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Sets of swaps of a generation.")
+    pairs: int = Field(default=40, strict=True, ge=1, le=10_000, description="Pairs of parents of a generation.")
+    tournament: int = Field(default=5, strict=True, ge=1, le=10_000, description="Sets of which the best is a parent.")
+    generations: int = Field(default=1000, strict=True, ge=1, le=MOST_GENERATIONS, description="Generations of a run.")
     mutation: float = Field(
         default=0.001, strict=True, ge=0, le=1, description="Probability of each mutation, per row."
     )
-    local_search: float = Field(default=0.75, strict=True, ge=0, le=1)
-    runs: int = Field(default=1, strict=True, ge=1, le=1_000)
+    local_search: float = Field(
+        default=0.75, strict=True, ge=0, le=1, description="Probability that a swap takes the nearest partner."
+    )
+    runs: int = Field(default=1, strict=True, ge=1, le=1_000, description="Independent searches; the best one counts.")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -138,10 +148,20 @@ class MemeticSearch(Contract):
 class AssignmentSearch(Contract):
     """The provably cheapest swaps."""
 
-    method: Literal["assignment"]
+    method: Literal["assignment"] = Field(description="The provably cheapest swaps.")
 
 
-Search = Annotated[MemeticSearch | AssignmentSearch, Field(discriminator="method")]
+SwapSearch = TypeAliasType(
+    "SwapSearch",
+    Annotated[MemeticSearch | AssignmentSearch, Field(discriminator="method", description="How swaps are found.")],
+)
+SwapMask = TypeAliasType(
+    "SwapMask",
+    Annotated[
+        Literal["outliers"] | Annotated[tuple[Mask, ...], Field(min_length=1, max_length=MOST_VALUES)],
+        Field(description="What is masked: every outlier, or what is listed."),
+    ],
+)
 
 
 class SwapsSpec(DatasetJobSpec):
@@ -149,10 +169,12 @@ class SwapsSpec(DatasetJobSpec):
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
 
-    method: Literal["swaps"]
-    parameter: tuple[ColumnName, ...] = Field(min_length=1, max_length=20)
+    method: Literal["swaps"] = Field(description="Outlier regions masked by records that exchange their regions.")
+    parameter: tuple[ColumnName, ...] = Field(
+        min_length=1, max_length=20, description="Columns whose values, taken together, are exchanged."
+    )
     model_job_id: Id | None = Field(default=None, description="A `group` job whose rules are the model.")
-    model: GivenModel | None = None
+    model: GivenModel | None = Field(default=None, description="A model that was found elsewhere.")
     auxiliary_dataset_id: Id | None = Field(
         default=None,
         description="Where the attack afterwards learns new rules; default: as the model's.",
@@ -162,7 +184,7 @@ class SwapsSpec(DatasetJobSpec):
         strict=True,
         description="Whether the attack afterwards learns new rules; takes a model of a `group` job.",
     )
-    mask: Literal["outliers"] | Annotated[tuple[Mask, ...], Field(min_length=1, max_length=MOST_VALUES)] = Field(
+    mask: SwapMask = Field(
         default="outliers",
         description="What is masked; `outliers`: every outlier not excluded, down to the largest value that is none.",
     )
@@ -179,8 +201,10 @@ class SwapsSpec(DatasetJobSpec):
         default=(), description="Columns left out of the release; those that name the group always are."
     )
     metric: Metric | None = Field(default=None, description="Default: all variables, by their columns' types.")
-    search: Search = Field(default_factory=lambda: MemeticSearch(method="memetic"))
-    outliers: OutlierOptions = Field(default_factory=OutlierOptions)
+    search: SwapSearch = Field(
+        default_factory=lambda: MemeticSearch(method="memetic"), description="How the swaps are found."
+    )
+    outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -195,10 +219,10 @@ class SwapsSpec(DatasetJobSpec):
 class SwapRun(Contract):
     """What one run of the search came to."""
 
-    swaps: int
-    distortion: float
-    fitness: float | None
-    valid: bool
+    swaps: int = Field(description="Exchanges.")
+    distortion: float = Field(description="How far the partners are apart, over all exchanges.")
+    fitness: float | None = Field(description="Of its best individual; null where nothing was evolved.")
+    valid: bool = Field(description="No outlier that was to be masked is one after it.")
     valid_share: float | None = Field(description="Of its last population: individuals that mask every outlier.")
     completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
 
@@ -206,56 +230,65 @@ class SwapRun(Contract):
 class Generations(Contract):
     """Fitness of one run's population, generation by generation, the first one drawn at random."""
 
-    best: tuple[float, ...]
-    mean: tuple[float, ...]
+    best: tuple[float, ...] = Field(description="Greatest.")
+    mean: tuple[float, ...] = Field(description="Mean.")
     spread: tuple[float, ...] = Field(description="Standard deviation.")
 
 
 class Again(Contract):
     """The attack on the protected file."""
 
-    rules: int
+    rules: int = Field(description="How many there are.")
     signal: tuple[float, ...] = Field(description="Auxiliary signal (summed grades) of the protected file.")
-    crisp_signal: tuple[float, ...]
-    outliers: tuple[int, ...]
+    crisp_signal: tuple[float, ...] = Field(description="Records whose grade is at least alpha.")
+    outliers: tuple[int, ...] = Field(description="Of the signal, by place among the parameter values.")
     found: tuple[int, ...] = Field(description="Masked places that are outliers still, or again.")
 
 
 class AttackAgain(Contract):
     """The attack again: with the rules that were masked against, and with rules learned anew."""
 
-    old_rules: Again
-    new_rules: Again | None
+    old_rules: Again = Field(description="With the rules that were masked against.")
+    new_rules: Again | None = Field(description="With rules learned anew; null: there are none.")
     learned: str = Field(description="How the new rules were found, or why there are none.")
 
 
 class SwapsResult(Contract):
     """Result of a `swaps` job; restricted to its owner."""
 
-    records: int
-    in_range: int
-    left_out: RecordCounts
+    method: Literal["swaps"] = Field(default="swaps", description="The job's method.")
+    records: int = Field(description="Of the dataset.")
+    in_range: int = Field(description="Records that took part.")
+    left_out: RecordCounts = Field(description="Records that did not, by reason.")
     members: int = Field(description="Records of the fuzzy group.")
-    swaps: int
-    distortion: float
-    assignment_distortion: float
-    fitness: float | None
+    swaps: int = Field(description="Exchanges.")
+    distortion: float = Field(description="How far the partners are apart, over all exchanges.")
+    assignment_distortion: float = Field(description="Least possible for the same numbers moved.")
+    fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
     valid: bool = Field(
         description="No outlier that was to be masked (of a given list, those that stood out) is one now."
     )
-    parameter_values: tuple[tuple[str | int | float | bool, ...], ...]
-    sizes: tuple[int, ...]
-    masked: tuple[int, ...]
+    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(
+        description="The places: signals are in their order, outliers are indexes into them, from 0."
+    )
+    sizes: tuple[int, ...] = Field(description="Records of each place, before and after.")
+    masked: tuple[int, ...] = Field(description="Places that were to be masked.")
     bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of the masked ones.")
-    signal_before: tuple[int, ...]
-    signal_after: tuple[int, ...]
-    outliers_before: tuple[int, ...]
-    outliers_after: tuple[int, ...]
-    runs: tuple[SwapRun, ...]
+    signal_before: tuple[int, ...] = Field(description="Crisp auxiliary signal of the dataset.")
+    signal_after: tuple[int, ...] = Field(description="Crisp auxiliary signal of the release.")
+    outliers_before: tuple[int, ...] = Field(description="Of the one.")
+    outliers_after: tuple[int, ...] = Field(description="Of the other.")
+    runs: tuple[SwapRun, ...] = Field(description="What each run of the search came to.")
     generations: tuple[Generations, ...] = Field(description="Per run.")
-    attack_again: AttackAgain
+    attack_again: AttackAgain = Field(description="The attack on what is released.")
     telltale_columns: dict[str, int] = Field(
         description="Published columns that hang together with the parameter, and swapped records that contradict it."
     )
     swap_list: tuple[tuple[int, int], ...] = Field(description="Rows of the dataset that were exchanged, from 0.")
-    swap_list_complete: bool
+    swap_list_complete: bool = Field(description="False: only the first 10,000 are listed.")
+
+
+class SwapsSummary(SwapsResult):
+    """Result of a `swaps` job without who was exchanged, nor the course of a long search."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("generations", "swap_list", "swap_list_complete"))

@@ -4,12 +4,20 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
 from app.contracts.jobs import DatasetJobSpec, JobKind
 
 NotNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
+MinimumScale = TypeAliasType(
+    "MinimumScale",
+    Annotated[
+        NotNegative | dict[ColumnName, NotNegative],
+        Field(description="Least scale, in the columns' own units: one for all columns, or for each."),
+    ],
+)
 
 
 class Model(StrEnum):
@@ -49,7 +57,7 @@ class UncertainSpec(DatasetJobSpec):
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
 
-    method: Literal["uncertain"]
+    method: Literal["uncertain"] = Field(description="Uncertain k-anonymity: noise, published with its size.")
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")
     k: Annotated[float, Field(strict=True, ge=1, le=2**53, allow_inf_nan=False)] | None = Field(
         default=None, description="Expected number of records that fit a released one; may be fractional."
@@ -72,14 +80,14 @@ class UncertainSpec(DatasetJobSpec):
     scaling: Scaling = Field(
         default=Scaling.GLOBAL, description="`local` and `rotated` not with `common` and `levels`."
     )
-    minimum_scale: NotNegative | dict[ColumnName, NotNegative] = Field(
+    minimum_scale: MinimumScale = Field(
         default=0.0, description="Least scale, in the columns' own units: one for all columns, or for each."
     )
     domains: dict[ColumnName, Domain] = Field(
         default_factory=dict, description="Public limits of columns; counts are conditioned on them."
     )
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the noise.")
-    missing: Missing = Missing.REFUSE
+    missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
     allow_repeat: bool = Field(
         default=False,
         strict=True,
@@ -100,27 +108,28 @@ class UncertainSpec(DatasetJobSpec):
 class Anonymity(Contract):
     """Expected number of records that fit a released one at least as well as its own: over the released records."""
 
-    min: float
-    mean: float
-    max: float
+    min: float = Field(description="Least over the records.")
+    mean: float = Field(description="Mean over the records.")
+    max: float = Field(description="Greatest over the records.")
     evaluated: int = Field(description="Records it was computed for: all, or of very many a sample.")
 
 
 class UncertainResult(Contract):
     """Result of an `uncertain` job."""
 
+    method: Literal["uncertain"] = Field(default="uncertain", description="The job's method.")
     records: int = Field(description="Of the dataset.")
-    released: int
+    released: int = Field(description="Rows of the release.")
     dismissed: int = Field(description="Rare records left out.")
     dropped: int = Field(description="Records left out for a missing value.")
     k: float | None = Field(description="As asked; null where each record has its own.")
-    model: Model
-    scales: Scales
-    scaling: Scaling
+    model: Model = Field(description="As asked.")
+    scales: Scales = Field(description="As asked.")
+    scaling: Scaling = Field(description="As asked.")
     expected_anonymity: Anonymity = Field(description="Never above the true one; `min` holds for every record.")
     certified_error: float = Field(description="Most by which the true expected anonymity exceeds it.")
     zero_scale_records: int = Field(description="Records published as they are.")
-    mean_scale: dict[str, float]
+    mean_scale: dict[str, float] = Field(description="By column, over the released records.")
     cells: int | None = Field(description="Sets of records that share a scale; null where none do.")
     expected_anonymity_with_keep: Anonymity | None = Field(
         default=None, description="Counted among records that agree in the kept columns; null where none is kept."
@@ -135,7 +144,7 @@ class UncertainResult(Contract):
 class EstimatedStatistic(Contract):
     """A statistic of the original, estimated from what is published alone."""
 
-    kind: str
-    of: tuple[str, ...]
-    estimate: float | None
+    kind: str = Field(description="Which statistic; `scaling_unit`: a column's unit in scaled space.")
+    of: tuple[str, ...] = Field(description="Its columns.")
+    estimate: float | None = Field(description="Unbiased; null where it is undefined.")
     standard_error: float | None = Field(description="Of the noise: how far the released records' own value may lie.")

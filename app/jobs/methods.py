@@ -4,14 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.contracts.boxes import BoxesSpec
-from app.contracts.condensation import CondensationSpec
-from app.contracts.groups import GroupSpec
+from app.contracts.base import Contract
+from app.contracts.boxes import BoxesResult, BoxesSpec
+from app.contracts.condensation import CondensationResult, CondensationSpec
+from app.contracts.groups import GroupResult, GroupSpec, GroupSummary
 from app.contracts.jobs import JobKind, JobSpec, Queue
-from app.contracts.linkage import LinkageSpec
-from app.contracts.queries import ClassifySpec, CountSpec
-from app.contracts.swaps import SwapsSpec
-from app.contracts.uncertain import UncertainSpec
+from app.contracts.linkage import LinkageResult, LinkageSpec
+from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
+from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
+from app.contracts.uncertain import UncertainResult, UncertainSpec
 from app.errors import FieldError
 from app.jobs import boxes, condensation, groups, linkage, queries, swaps, uncertain
 from app.jobs.inputs import Fields, Given
@@ -24,12 +25,14 @@ class Method:
     `datasets`, `releases` and `jobs` are the fields of the specification that hold ids; one that is None names nothing.
     `fill` sees what was named; ids that it fills in are looked up before `check`, which sees everything. The first
     dataset is what a release is made from. `draws`: every job draws anew from the data, and draws add up to more than
-    one may tell; `check` is told how many there are.
+    one may tell; `check` is told how many there are. `summary_type` is what a job shows of its result where that is not
+    all of it.
     """
 
     name: str
     kind: JobKind
     spec_type: type[JobSpec]
+    result_type: type[Contract]
     queue: Queue
     fill: Callable[[Any, Given], Any]
     check: Callable[[Any, Given], list[FieldError]]
@@ -37,6 +40,7 @@ class Method:
     releases: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     draws: bool = False
+    summary_type: type[Contract] | None = None
 
     @property
     def fields(self) -> Fields:
@@ -44,11 +48,16 @@ class Method:
         return Fields(self.datasets, self.releases, self.jobs)
 
 
-def _question(name: str, spec_type: type[JobSpec], check: Callable[[Any, Given], list[FieldError]]) -> Method:
-    """What a release is asked: answered at once, beside the jobs."""
+def _question(
+    name: str,
+    spec_type: type[JobSpec],
+    types: tuple[type[Contract], type[Contract]],
+    check: Callable[[Any, Given], list[FieldError]],
+) -> Method:
+    """What a release is asked: answered at once, beside the jobs; `types` of the answer and of its summary."""
     return Method(
-        name, JobKind.QUERY, spec_type, Queue.INTERACTIVE, fill=queries.fill, check=check, datasets=(),
-        releases=("release_id",),
+        name, JobKind.QUERY, spec_type, types[0], Queue.INTERACTIVE, fill=queries.fill, check=check, datasets=(),
+        releases=("release_id",), summary_type=types[1],
     )  # fmt: skip
 
 
@@ -56,11 +65,12 @@ def _question(name: str, spec_type: type[JobSpec], check: Callable[[Any, Given],
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("boxes", JobKind.ANONYMIZATION, BoxesSpec, Queue.BATCH, fill=boxes.fill, check=boxes.check),
+        Method("boxes", JobKind.ANONYMIZATION, BoxesSpec, BoxesResult, Queue.BATCH, fill=boxes.fill, check=boxes.check),
         Method(
             "uncertain",
             JobKind.ANONYMIZATION,
             UncertainSpec,
+            UncertainResult,
             Queue.BATCH,
             fill=uncertain.fill,
             check=uncertain.check,
@@ -70,6 +80,7 @@ METHODS: dict[str, Method] = {
             "condensation",
             JobKind.ANONYMIZATION,
             CondensationSpec,
+            CondensationResult,
             Queue.BATCH,
             fill=condensation.fill,
             check=condensation.check,
@@ -78,33 +89,38 @@ METHODS: dict[str, Method] = {
             "swaps",
             JobKind.ANONYMIZATION,
             SwapsSpec,
+            SwapsResult,
             Queue.BATCH,
             fill=swaps.fill,
             check=swaps.check,
             datasets=("dataset_id", "auxiliary_dataset_id"),
             jobs=("model_job_id",),
+            summary_type=SwapsSummary,
         ),
         Method(
             "group",
             JobKind.AUDIT,
             GroupSpec,
+            GroupResult,
             Queue.BATCH,
             fill=groups.fill,
             check=groups.check,
             datasets=("auxiliary_dataset_id", "target_dataset_id"),
+            summary_type=GroupSummary,
         ),
         Method(
             "linkage",
             JobKind.AUDIT,
             LinkageSpec,
+            LinkageResult,
             Queue.BATCH,
             fill=linkage.fill,
             check=linkage.check,
             datasets=("dataset_id", "original_id"),
             releases=("release_id",),
         ),
-        _question("count", CountSpec, queries.check_count),
-        _question("classify", ClassifySpec, queries.check_classify),
+        _question("count", CountSpec, (Counts, CountsSummary), queries.check_count),
+        _question("classify", ClassifySpec, (Classified, ClassifiedSummary), queries.check_classify),
     )
 }
 

@@ -29,13 +29,13 @@ def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
     job_id = rig.submit(steps=3, release=True, seed=5, labels={"team": "health"})
     job = rig.wait(job_id)
     assert (job["state"], job["attempt"], job["given_back"], job["error"]) == ("succeeded", 1, 0, None)
-    assert job["result"] == {"steps": 3}
+    assert job["result"] == {"method": "probe", "steps": 3}
     assert rig.events(job_id) == ["queued", "running", "succeeded"]
     assert rig.outcomes(job_id) == ["succeeded"]
 
     result = rig.row("SELECT * FROM job_result WHERE job_id = %s", job_id)
     expected = new_generator(5).random(3).tolist()
-    assert json.loads(result["body"]) == {"steps": 3, "drawn": expected, "padding": ""}
+    assert json.loads(result["body"]) == {"method": "probe", "steps": 3, "drawn": expected, "padding": ""}
 
     release = rig.row("SELECT * FROM release WHERE job_id = %s", job_id)
     assert release["id"] == job["release_id"]

@@ -21,7 +21,7 @@ def ask(client: httpx.Client, release_id: str, **more: Any) -> dict[str, Any]:
     answer = client.post(f"/v1/releases/{release_id}/classify", json=body)
     assert answer.status_code == httpx.codes.OK, answer.text
     found: dict[str, Any] = answer.json()
-    assert list(found) == ["labels", "probabilities"]
+    assert list(found) == ["method", "labels", "probabilities"]
     assert len(found["labels"]) == len(found["probabilities"]) == len(body["points"])
     for label, shares in zip(found["labels"], found["probabilities"], strict=True):
         assert math.isclose(sum(shares.values()), 1, rel_tol=1e-9)

@@ -36,7 +36,7 @@ def boxes(client: httpx.Client) -> Release:
 def ask(client: httpx.Client, release_id: str, queries: Sequence[Box]) -> list[dict[str, Any]]:
     answer = client.post(f"/v1/releases/{release_id}/count", json={"queries": queries})
     assert answer.status_code == httpx.codes.OK, answer.text
-    assert list(answer.json()) == ["counts"]
+    assert list(answer.json()) == ["method", "counts"]
     counts: list[dict[str, Any]] = answer.json()["counts"]
     assert [list(count) for count in counts] == [["estimate", "standard_error", "guaranteed"]] * len(queries)
     return counts

@@ -60,7 +60,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
         ending=Ending(
             state=JobState.SUCCEEDED,
             outcome="succeeded",
-            result=stored.outcome.summary,
+            result={"method": claimed.method, **stored.outcome.summary},
             warnings=stored.outcome.warnings,
             release_id=None if release is None else release.id,
         ),
@@ -106,7 +106,7 @@ def _store_link(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> tup
 
 
 def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> StoredResult:
-    whole = {**outcome.summary, **outcome.result}
+    whole = {"method": claimed.method, **outcome.summary, **outcome.result}
     body = json.dumps(whole, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     sha256 = hashlib.sha256(body).hexdigest()
     if len(body) <= settings.inline_artifact_bytes:

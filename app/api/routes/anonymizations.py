@@ -4,8 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
-from app.api.schemas.jobs import ASKED, AnonymizationBody
-from app.contracts.jobs import Job
+from app.api.schemas.jobs import ASKED, AnonymizationRequest, Job
 
 router = APIRouter(tags=["jobs"])
 
@@ -19,6 +18,6 @@ router = APIRouter(tags=["jobs"])
     response_description="The job, queued.",
     responses=ASKED | responses(400, 409, 413, 415, 422, 429),
 )
-async def create_anonymization(request: Request, spec: AnonymizationBody, asker: AskerDep) -> Response:
+async def create_anonymization(request: Request, spec: AnonymizationRequest, asker: AskerDep) -> Response:
     """Anonymize a dataset; the answer is a job, and a release once it has succeeded."""
     return await answer(request, asker, spec)

@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
-from app.api.schemas.jobs import ASKED, AuditBody
-from app.contracts.jobs import Job, JobKind
+from app.api.schemas.jobs import ASKED, AuditRequest, Job
+from app.contracts.jobs import JobKind
 from app.jobs.methods import methods_of
 
 router = APIRouter(tags=["jobs"])
@@ -21,6 +21,6 @@ router = APIRouter(tags=["jobs"])
     responses=ASKED | responses(400, 409, 413, 415, 422, 429),
     include_in_schema=bool(methods_of(JobKind.AUDIT)),
 )
-async def create_audit(request: Request, spec: AuditBody, asker: AskerDep) -> Response:
+async def create_audit(request: Request, spec: AuditRequest, asker: AskerDep) -> Response:
     """Audit data or a release; the answer is a job, and its result once it has succeeded."""
     return await answer(request, asker, spec)

@@ -25,11 +25,12 @@ Writer = Annotated[Principal, Depends(require("datasets:write"))]
 Prefer = Annotated[
     str | None,
     Header(
+        alias="Prefer",
         description="`respond-async`: answer at once; `wait=N`: answer 202 after N seconds (at most 30).",
         examples=["respond-async"],
     ),
 ]
-ContentEncoding = Annotated[str | None, Header(description="`gzip` for a compressed body.")]
+ContentEncoding = Annotated[str | None, Header(alias="Content-Encoding", description="`gzip` for a compressed body.")]
 LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 

@@ -14,12 +14,11 @@ from app.api.job_requests import Prefer
 from app.api.pagination import After, PageDep, page
 from app.api.prefer import wait_seconds
 from app.api.problems import responses
-from app.api.schemas.jobs import ETAG_HEADERS, READ_HEADERS, JobList
+from app.api.schemas.jobs import ETAG_HEADERS, EVENTS, READ_HEADERS, Job, JobList, JobResult
 from app.api.stored_results import stored_response
 from app.api.streams import JobStream, last_event_id
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
-from app.contracts.jobs import Job
 from app.db.job_record import JobRecord
 from app.errors import UnavailableError
 from app.jobs import read
@@ -35,7 +34,9 @@ StateReader = Annotated[Principal, Depends(require("jobs:read", limited=False, i
 ResultReader = Annotated[Principal, Depends(require("jobs:read", instead=ANSWERS))]
 Reader = Annotated[Principal, Depends(require("jobs:read"))]
 Writer = Annotated[Principal, Depends(require("jobs:write"))]
-IfNoneMatch = Annotated[str | None, Header(description="ETags that are known already: 304 if it is one of them.")]
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", description="ETags that are known already: 304 if it is one of them.")
+]
 
 _FIRST_READ_SECONDS: Final = 10.0
 _ARTIFACT: Final[dict[int | str, dict[str, Any]]] = {
@@ -105,7 +106,7 @@ def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Res
     "/jobs/{job_id}/result",
     operation_id="get_job_result",
     summary="Read the whole result of a job",
-    response_model=dict[str, Any],
+    response_model=JobResult,
     responses=_ARTIFACT,
 )
 def get_job_result(
@@ -146,7 +147,7 @@ def get_job_provenance(
     response_class=Response,
     response_description="Events `state` and `progress`; data is the job. The stream closes after the final state.",
     responses={
-        200: {"content": {"text/event-stream": {}}},
+        200: EVENTS,
         204: {"description": "The job has ended and its last event was seen: do not connect again."},
         **responses(404, 422, 429),
     },

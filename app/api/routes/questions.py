@@ -1,14 +1,19 @@
 """Asking releases."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Response
 
 from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
+from app.api.schemas.examples import CLASSES, COUNTS
 from app.contracts.queries import Classified, ClassifyRequest, ClassifySpec, CountRequest, Counts, CountSpec
 
 router = APIRouter(tags=["releases"])
 
+CountBody = Annotated[CountRequest, Body(openapi_examples=COUNTS)]
+ClassifyBody = Annotated[ClassifyRequest, Body(openapi_examples=CLASSES)]
 _ANSWERS = PAST_THE_WAIT | responses(400, 404, 409, 413, 415, 422, 429)
 
 
@@ -20,7 +25,7 @@ _ANSWERS = PAST_THE_WAIT | responses(400, 404, 409, 413, 415, 422, 429)
     response_description="One count a query.",
     responses=_ANSWERS,
 )
-async def count_release(release_id: ReleaseId, asked: CountRequest, questioner: QuestionerDep) -> Response:
+async def count_release(release_id: ReleaseId, asked: CountBody, questioner: QuestionerDep) -> Response:
     """Estimate how many of the original records lie in boxes, from the release alone."""
     spec = CountSpec(release_id=release_id, queries=asked.queries)
     return await answer_question(questioner, spec)
@@ -34,7 +39,7 @@ async def count_release(release_id: ReleaseId, asked: CountRequest, questioner: 
     response_description="One label a point, and how probable each class is.",
     responses=_ANSWERS,
 )
-async def classify_by_release(release_id: ReleaseId, asked: ClassifyRequest, questioner: QuestionerDep) -> Response:
+async def classify_by_release(release_id: ReleaseId, asked: ClassifyBody, questioner: QuestionerDep) -> Response:
     """Tell the class of points by the released records that fit them best."""
     spec = ClassifySpec(release_id=release_id, label=asked.label, neighbours=asked.neighbours, points=asked.points)
     return await answer_question(questioner, spec)

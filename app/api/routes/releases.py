@@ -34,7 +34,9 @@ ReleaseId = Annotated[str, Path(description="Id of a release.")]
 Reader = Annotated[Principal, Depends(require("releases:read"))]
 Writer = Annotated[Principal, Depends(require("releases:write"))]
 Format = Annotated[ReleaseFormat, Query(alias="format", description="Format of the file.")]
-IfNoneMatch = Annotated[str | None, Header(description="ETags that are known already: 304 if it is one of them.")]
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", description="ETags that are known already: 304 if it is one of them.")
+]
 Range = Annotated[str | None, Header(alias="Range", description="One range of bytes, to go on with a download.")]
 IfRange = Annotated[str | None, Header(alias="If-Range", description="Send the range only if this is still the ETag.")]
 _TEXT = r"^[^\x00]{1,200}$"
@@ -42,8 +44,8 @@ _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 
 async def get_release_filter(
-    method: Annotated[str | None, Query(pattern=_TEXT)] = None,
-    dataset_id: Annotated[str | None, Query(pattern=_TEXT)] = None,
+    method: Annotated[str | None, Query(pattern=_TEXT, description="By this method.")] = None,
+    dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="Made from this dataset.")] = None,
     created_after: CreatedAfter = None,
     label: Annotated[
         list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")

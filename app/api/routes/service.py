@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from prometheus_client.exposition import choose_encoder
 
 from app.api.problems import described
@@ -55,7 +55,9 @@ def metrics(request: Request) -> Response:
     response_model=ProblemKind,
     summary="What does a kind of problem mean?",
 )
-async def get_problem(code: str) -> ProblemKind:
+async def get_problem(
+    code: Annotated[str, Path(description="The last part of a problem's `type`, such as `not-found`.")],
+) -> ProblemKind:
     """Explain a kind of problem: what its `type` leads to."""
     kinds: list[type[SureboxError]] = [SureboxError]
     for kind in kinds:

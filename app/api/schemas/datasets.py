@@ -2,6 +2,9 @@
 
 from typing import Any, Final
 
+from pydantic import Field
+
+from app.api.schemas.examples import UPLOADS
 from app.api.upload_body import BYTES, MEDIA_TYPES
 from app.contracts.base import Contract
 from app.contracts.datasets import Dataset
@@ -10,8 +13,8 @@ from app.contracts.datasets import Dataset
 class DatasetList(Contract):
     """One page of datasets, newest first."""
 
-    items: tuple[Dataset, ...]
-    next_cursor: str | None
+    items: tuple[Dataset, ...] = Field(description="Newest first.")
+    next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
 
 
 _LOCATION: Final = {"schema": {"type": "string"}, "description": "Where the dataset is read."}
@@ -22,13 +25,16 @@ _REPLAYED: Final = {"schema": {"type": "string"}, "description": "`true` when an
 CREATED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED, "Idempotent-Replayed": _REPLAYED}
 READING_HEADERS: Final = CREATED_HEADERS | {"Retry-After": _SECONDS}
 
-#: The body of an upload: the file itself. Generators of clients that see one kind of bytes send the last one they know.
+#: The body of an upload: the file itself. Generators of clients that tell kinds of bytes apart send the first one,
+#: others the last, which is any file whose format the query says.
 UPLOAD_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "description": "The file. Text is UTF-8.",
         "content": {
-            name: {"schema": {"type": "string", "format": "binary"}} for name in (BYTES, *reversed(MEDIA_TYPES))
+            name: {"schema": {"type": "string", "format": "binary"}}
+            | ({"examples": UPLOADS[name]} if name in UPLOADS else {})
+            for name in (*MEDIA_TYPES, BYTES)
         },
     }
 }

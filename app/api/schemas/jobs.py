@@ -1,15 +1,18 @@
-"""What jobs look like on the wire: bodies that ask for them, lists, and the headers of answers."""
+"""What jobs look like on the wire: bodies that ask for them, jobs and results by method, lists, headers of answers."""
 
 from functools import partial, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator
+from fastapi import Body
+from pydantic import BeforeValidator, Discriminator, Field, create_model
+from typing_extensions import TypeAliasType
 
+from app.api.schemas.examples import ANONYMIZATIONS, AUDITS
 from app.contracts.base import Contract
-from app.contracts.jobs import Job, JobKind, JobSpec
+from app.contracts.jobs import JobEnvelope, JobKind, JobSpec
 from app.jobs.lookup import find_method
-from app.jobs.methods import methods_of
+from app.jobs.methods import METHODS, Method, methods_of
 
 
 def _built(body: Any, *, kind: JobKind) -> Any:
@@ -21,24 +24,50 @@ def _built(body: Any, *, kind: JobKind) -> Any:
 
 def body_of(kind: JobKind) -> Any:
     """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
-    specs = [method.spec_type for method in methods_of(kind)] or [JobSpec]
-    told_apart: Any = Annotated[reduce(or_, specs), Discriminator("method")] if len(specs) > 1 else specs[0]
+    told_apart = _told_apart([method.spec_type for method in methods_of(kind)], f"What is asked: one {kind}.")
     return Annotated[told_apart, BeforeValidator(partial(_built, kind=kind))]
 
 
+def _told_apart(types: list[Any], description: str) -> Any:
+    return Annotated[reduce(or_, types), Discriminator("method"), Field(description=description)]
+
+
+def _job_of(method: Method) -> type[JobEnvelope]:
+    """What a job of this method looks like."""
+    envelope = JobEnvelope.model_fields
+    own = {
+        "kind": Literal[method.kind],
+        "method": Literal[method.name],
+        "spec": method.spec_type | None,
+        "result": (method.summary_type or method.result_type) | None,
+    }
+    fields: Any = {name: (kind, Field(description=envelope[name].description)) for name, kind in own.items()}
+    name = method.spec_type.__name__.removesuffix("Spec") + "Job"
+    return create_model(name, __base__=JobEnvelope, __doc__=f"A job of the method `{method.name}`.", **fields)
+
+
 if TYPE_CHECKING:
-    AnonymizationBody = JobSpec
-    AuditBody = JobSpec
+    AnonymizationRequest = JobSpec
+    AuditRequest = JobSpec
+    Job = JobEnvelope
+    JobResult = Contract
 else:
-    AnonymizationBody = body_of(JobKind.ANONYMIZATION)
-    AuditBody = body_of(JobKind.AUDIT)
+    #: In the document these bodies have their titles as names.
+    AnonymizationRequest = Annotated[
+        body_of(JobKind.ANONYMIZATION), Body(title="AnonymizationRequest", openapi_examples=ANONYMIZATIONS)
+    ]
+    AuditRequest = Annotated[body_of(JobKind.AUDIT), Body(title="AuditRequest", openapi_examples=AUDITS)]
+    Job = TypeAliasType("Job", _told_apart([_job_of(method) for method in METHODS.values()], "A job, by its method."))
+    JobResult = TypeAliasType(
+        "JobResult", _told_apart([method.result_type for method in METHODS.values()], "By the job's method.")
+    )
 
 
 class JobList(Contract):
     """One page of jobs, newest first."""
 
-    items: tuple[Job, ...]
-    next_cursor: str | None
+    items: tuple[Job, ...] = Field(description="Newest first.")
+    next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
 
 
 _SECONDS: Final = {"schema": {"type": "integer"}, "description": "Seconds after which to ask again."}
@@ -51,6 +80,11 @@ FINISHED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED
 READ_HEADERS: Final = {"Preference-Applied": _APPLIED}
 ETAG_HEADERS: Final = {
     "ETag": {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}
+}
+
+#: Server-sent events: data is the job. Generators know no schema of streams but that of their data.
+EVENTS: Final[dict[str, Any]] = {
+    "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/Job"}}},
 }
 
 #: Answers to a request for a job, beside problems.

@@ -1,23 +1,35 @@
 """What releases look like on the wire."""
 
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract
 from app.contracts.boxes import StatisticResult
 from app.contracts.releases import Release, ReleaseFormat
+from app.contracts.uncertain import EstimatedStatistic
+
+ReleaseStatistic = TypeAliasType(
+    "ReleaseStatistic",
+    Annotated[
+        StatisticResult | EstimatedStatistic,
+        Field(description="By ranges that hold (`boxes`), or by an unbiased estimate (`uncertain`)."),
+    ],
+)
 
 
 class ReleaseList(Contract):
     """One page of releases, newest first."""
 
-    items: tuple[Release, ...]
-    next_cursor: str | None
+    items: tuple[Release, ...] = Field(description="Newest first.")
+    next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
 
 
 class ReleaseStatistics(Contract):
     """What a release says of its statistics."""
 
-    statistics: tuple[StatisticResult, ...]
+    statistics: tuple[ReleaseStatistic, ...] = Field(description="In the order of the specification.")
 
 
 MEDIA_TYPES: Final = {
@@ -25,14 +37,11 @@ MEDIA_TYPES: Final = {
     ReleaseFormat.PARQUET: "application/vnd.apache.parquet",
     ReleaseFormat.NDJSON: "application/x-ndjson",
 }
-_BINARY: Final = frozenset({MEDIA_TYPES[ReleaseFormat.PARQUET]})
-
 _ETAG: Final = {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}
 _RANGE: Final = {"schema": {"type": "string"}, "description": "Which bytes these are, and of how many."}
-#: Text is declared as text: generated clients decode it, and fail over text that is declared as binary.
+#: A file is bytes, text as well: a client that decodes it changes what the checksum is of.
 _BYTES: Final = {
-    name.partition(";")[0]: {"schema": {"type": "string"} | ({"format": "binary"} if name in _BINARY else {})}
-    for name in MEDIA_TYPES.values()
+    name.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for name in MEDIA_TYPES.values()
 }
 
 NOT_MODIFIED: Final = {"description": "Known already.", "headers": {"ETag": _ETAG}}

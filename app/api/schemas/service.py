@@ -2,24 +2,26 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from app.contracts.base import Contract
 
 
 class Alive(Contract):
     """The process answers."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok"] = Field(default="ok", description="Nothing else is ever said.")
 
 
 class Ready(Contract):
     """Every part of the service is there."""
 
-    status: Literal["ready"] = "ready"
+    status: Literal["ready"] = Field(default="ready", description="Whatever is missing is told by a problem.")
 
 
 class ProblemKind(Contract):
     """What problems of one type have in common."""
 
-    type: str
-    title: str
-    status: int
+    type: str = Field(description="Stable path of the kind of problem.")
+    title: str = Field(description="The kind in words.")
+    status: int = Field(description="Status of answers that tell of it.")

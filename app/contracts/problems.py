@@ -1,0 +1,28 @@
+"""Problem details (RFC 9457): what every refusal, every failed job and every unreadable upload carries."""
+
+from operator import not_
+
+from pydantic import ConfigDict, Field
+
+from app.contracts.base import Contract, may_lack
+
+
+class FieldProblem(Contract):
+    """A field that is not valid."""
+
+    pointer: str = Field(description="JSON pointer into the body as sent, or `?name` of a parameter.")
+    detail: str = Field(description="What is wrong there, and what would work.")
+
+
+class Problem(Contract):
+    """Problem details (RFC 9457)."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra=may_lack("errors", "missing"))
+
+    type: str = Field(description="Stable path of the kind of problem, `/problems/<code>`.")
+    title: str = Field(description="The kind of problem in words.")
+    status: int = Field(description="Status of the answer, or that of a refusal which only computing could tell.")
+    detail: str = Field(description="What was wrong, where, and what would work.")
+    instance: str | None = Field(description="Path of the request; null where there was none, as in a job.")
+    errors: tuple[FieldProblem, ...] = Field(default=(), exclude_if=not_, description="Fields that are not valid.")
+    missing: tuple[str, ...] = Field(default=(), exclude_if=not_, description="Of `/readyz`: parts that are not there.")
