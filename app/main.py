@@ -12,6 +12,7 @@ from app.api.deps import Resources
 from app.api.docs import include_docs
 from app.api.middleware.authenticate import Authenticate
 from app.api.middleware.body_limit import BodyLimit
+from app.api.middleware.header_rules import HeaderRules
 from app.api.middleware.observe import Observe, Templates
 from app.api.openapi import TITLE, VERSION, DescribedApi
 from app.api.rates import Rates
@@ -56,6 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     include_docs(app)
     app.add_middleware(Authenticate)  # the last added is the outermost
     app.add_middleware(BodyLimit, max_bytes=settings.max_json_bytes)
+    app.add_middleware(HeaderRules)
     app.add_middleware(Observe, templates=Templates(app), metrics=app.state.metrics)
     return app
 

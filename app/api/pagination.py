@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Query
 
+from app.api.known_query import refuse_unknown_query
 from app.contracts.base import rfc3339
 from app.errors import FieldError, InvalidError
 
@@ -41,6 +42,7 @@ class Page:
 
 
 async def get_page(
+    _known: Annotated[None, Depends(refuse_unknown_query)],
     limit: Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="Objects of a page.")] = DEFAULT_LIMIT,
     cursor: Annotated[
         str | None, Query(max_length=500, description="`next_cursor` of the page before; opaque.")

@@ -1,0 +1,43 @@
+"""Query parameters that a route does not know are refused: a misspelt filter would let everything through."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Final
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from app.errors import FieldError, InvalidError
+
+_TOLD: Final = 20
+_LONGEST: Final = 100
+
+
+async def refuse_unknown_query(request: Request) -> None:
+    """Refuse what the route that serves this request has no parameter for.
+
+    Raises
+    ------
+    InvalidError
+        With every such name, and the parameter that may have been meant.
+    """
+    route: APIRoute = request.scope["route"]
+    known = sorted(_names(route.dependant))
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        errors = [FieldError(f"?{name[:_LONGEST]}", _detail(name, known)) for name in unknown[:_TOLD]]
+        raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors[:5]), errors=errors)
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    """Names of all query parameters of a route."""
+    yield from (field.alias for field in dependant.query_params)
+    for below in dependant.dependencies:
+        yield from _names(below)
+
+
+def _detail(name: str, known: list[str]) -> str:
+    close = get_close_matches(name[:_LONGEST], known, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
+    return f"no such parameter; {hint}"
