@@ -1,10 +1,12 @@
 """Gaps and CPU seconds of the guaranteed ranges.
 
     python benchmarks/ranges.py [records.npy] [--rows 100000] [--k 5]
+    python benchmarks/ranges.py --boxes 10000000
 
 Without a file: a correlated gaussian mixture of 5 columns. For every two columns, and regressions on two and three,
 over the cells of the partition `fast`: gap between what is certain and what is reached, and CPU time. Kernels are
-compiled on the first run and cached; quote the second.
+compiled on the first run and cached; quote the second. `--boxes` makes as many narrow boxes, 0.06 deviations wide on
+average and of 5 to 9 records, without a partition: passes, gap and CPU time of a covariance and a correlation.
 """
 
 import argparse
@@ -16,9 +18,9 @@ import numpy as np
 
 from benchmarks.boxes import cut, mixture
 from workers.algorithms.boxes.bounds import Boxes, cells
-from workers.algorithms.boxes.certificate import affordable, ranges
+from workers.algorithms.boxes.certificate import affordable, range_steps, ranges
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.core.statistics import Kind, Statistic
+from workers.algorithms.core.statistics import Kind, Statistic, all_moments
 
 Found: TypeAlias = list[tuple[float | None, float]]
 
@@ -41,12 +43,33 @@ def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind, size: int = 2) 
     return found
 
 
+def many(count: int) -> None:
+    rng = np.random.default_rng(0)
+    x = mixture(count)[:, :2]
+    width = 0.06 * x.std(axis=0) * rng.gamma(2.0, 0.5, x.shape)
+    lower = x - width * rng.random(x.shape)
+    counts = rng.integers(5, 10, count).astype(float)
+    columns = [box_column(lower[:, i], lower[:, i] + width[:, i], counts) for i in (0, 1)]
+    kinds: tuple[Kind, ...] = ("covariance", "correlation")
+    for kind in kinds:
+        statistic = Statistic(kind, (0, 1), 1.0)
+        steps = range_steps(statistic, columns, affordable(statistic, all_moments(5), count))
+        start = time.process_time()
+        (found,) = steps.finish()
+        spent = time.process_time() - start
+        print(f"{kind:11} {count} boxes: {steps.passes} passes, gap {found.gap:.5f}; CPU s {spent:.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", nargs="?")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--boxes", type=int)
     asked = parser.parse_args()
+    if asked.boxes:
+        many(asked.boxes)
+        return
     x = np.load(asked.records)[: asked.rows].astype(np.float64) if asked.records else mixture(asked.rows)
     boxes = boxes_of(x, asked.k)
     start = time.process_time()

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.clients.guides import blocks_of, run_blocks
+from tests.clients.guides import blocks_of, run_blocks, shorthands
 from tests.service import Service
 
 BASES = ("R08", "R21")
@@ -15,9 +15,7 @@ BASES = ("R08", "R21")
 @pytest.fixture(scope="module")
 def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("group-guide")
-    start = [block for block in blocks_of("quickstart.md") if "field()" in block]
-    guide = blocks_of("group-anonymity.md")
-    return folder, run_blocks([*start, *guide], service, folder)[len(start) :]
+    return folder, run_blocks([shorthands(), *blocks_of("docs/group-anonymity.md")], service, folder)[1:]
 
 
 def test_the_bases_of_the_guide_are_found_and_hidden(ran: tuple[Path, list[str]]) -> None:

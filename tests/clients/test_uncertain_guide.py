@@ -13,9 +13,9 @@ from tests.service import Service
 @pytest.fixture(scope="module")
 def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("uncertain-guide")
-    start = [block for block in blocks_of("quickstart.md") if "field()" in block or "people.csv" in block]
+    start = [block for block in blocks_of("docs/quickstart.md") if "field()" in block or "people.csv" in block]
     assert len(start) == 2
-    guide = blocks_of("uncertain.md")
+    guide = blocks_of("docs/uncertain.md")
     return folder, run_blocks([*start, *guide], service, folder)[len(start) :]
 
 
