@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.boxes import cut, mixture
 from workers.algorithms.boxes.bounds import Boxes, cells
 from workers.algorithms.boxes.certificate import affordable, range_steps, ranges
+from workers.algorithms.boxes.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.core.statistics import Kind, Statistic, all_moments
 
@@ -27,7 +28,7 @@ Found: TypeAlias = list[tuple[float | None, float]]
 
 def boxes_of(x: np.ndarray, k: int) -> Boxes:
     found, _, _ = cut(x, k, "fast")
-    return cells(x, found, (None,) * x.shape[1], np.random.default_rng())
+    return cells(x, found, (None,) * x.shape[1], new_keys(x.shape[1], np.random.default_rng()))
 
 
 def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind, size: int = 2) -> Found:

@@ -11,6 +11,7 @@ from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
 from workers.algorithms.boxes import partition
 from workers.algorithms.boxes.bounds import Boxes, cells
 from workers.algorithms.boxes.certificate import affordable
+from workers.algorithms.boxes.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range
@@ -28,7 +29,7 @@ def mixture_boxes(rows: int, k: int) -> Boxes:
     state = partition.init(x, k=k, worth=np.ones(3), method="fast")
     while not partition.done(state):
         state = partition.step(state)
-    return cells(x, partition.result(state), (None,) * 3, rng)
+    return cells(x, partition.result(state), (None,) * 3, new_keys(3, rng))
 
 
 def columns_of(boxes: Boxes, weights: np.ndarray | None = None) -> list[BoxColumn]:

@@ -4,14 +4,11 @@ Notation
 --------
 lower, upper : (B, n), box b is the product of [lower_i, upper_i), closed where upper_i is the outer bound.
 domain : (n,) pairs of declared bounds, or None where none is declared.
-a < b : ends of the gap of a cut.  t : where in it the cut lies, uniform on [0, 1).
 
 Privacy (science.md section 1, *Cells*): a cut at the midpoint of a gap gives whoever knows one neighbour the other
-one; so each cut is a random point strictly inside its open gap, and a gap without a float inside is never cut
-(boxes.kernels). Every float of the gap can be that point: with t of 53 bits a cut above a = 0 would be t b, a whole
-number of b / 2^53, which tells b to whoever tries a few (Mironov 2012). So t has 106 bits and is rounded once, at the
-end. Boxes are numbered by their published bounds, so that numbers tell nothing of the order of records or
-of cuts.
+one; so each cut is a random point strictly inside its open gap (boxes.places), and a gap without a float inside is
+never cut (boxes.kernels). Boxes are numbered by their published bounds, so that numbers tell nothing of the order of
+records or of cuts.
 """
 
 from collections.abc import Sequence
@@ -22,8 +19,9 @@ import numpy as np
 from numba import njit
 
 from workers.algorithms.boxes.partition import Partition
+from workers.algorithms.boxes.places import KeyArray, cut_points
 from workers.algorithms.core.errors import OutsideDomainError
-from workers.algorithms.core.rounding import UNIT_ROUNDOFF, down, two_product, two_sum, up
+from workers.algorithms.core.rounding import down, up
 from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 Domain = tuple[float, float]
@@ -111,7 +109,7 @@ def outer_bounds(x: FloatArray, domains: Sequence[Domain | None]) -> tuple[Float
     return np.array([p[0] for p in pairs], dtype=np.float64), np.array([p[1] for p in pairs], dtype=np.float64)
 
 
-def cells(x: FloatArray, partition: Partition, domains: Sequence[Domain | None], rng: np.random.Generator) -> Boxes:
+def cells(x: FloatArray, partition: Partition, domains: Sequence[Domain | None], keys: KeyArray) -> Boxes:
     """Tiles of the domain, half-open, the last one closed; every cut a random point of its gap.
 
     Parameters
@@ -119,7 +117,7 @@ def cells(x: FloatArray, partition: Partition, domains: Sequence[Domain | None],
     x : (N, n) records.
     partition : groups of these records.
     domains : declared bounds per column, or None.
-    rng : places the cuts. In production it is seeded by the operating system: whoever has the seed has the neighbours.
+    keys : (n, 8), the secret of each column, which places its cuts: whoever has it has the neighbours.
 
     Returns
     -------
@@ -128,7 +126,9 @@ def cells(x: FloatArray, partition: Partition, domains: Sequence[Domain | None],
     """
     check_domains(x, domains)
     low, high = outer_bounds(x, domains)
-    place = cut_points(partition.gap, rng.random((len(partition.gap), 2)))
+    cut = partition.axis >= 0
+    place = np.empty(len(partition.axis))
+    place[cut] = cut_points(partition.gap[cut], partition.axis[cut], keys)
     groups = len(partition.starts) - 1
     lower = np.empty((groups, x.shape[1]))
     upper = np.empty((groups, x.shape[1]))
@@ -143,35 +143,6 @@ def tight(x: FloatArray, partition: Partition) -> Boxes:
     upper = np.empty((groups, x.shape[1]))
     _extremes(np.ascontiguousarray(x), partition.order, partition.starts, lower, upper)
     return _numbered(partition, lower, upper, np.zeros(x.shape[1], dtype=np.bool_))
-
-
-def cut_points(gap: FloatArray, share: FloatArray) -> FloatArray:
-    """Points strictly inside open gaps.
-
-    Parameters
-    ----------
-    gap : (m, 2), a < b with a float between them, magnitudes up to 1e150.
-    share : (m, 2), uniform on [0, 1), in steps of 2^-53: t = share_1 + 2^-53 share_2.
-
-    Returns
-    -------
-    (m,) float64
-        The float nearest to a + (b - a) t, brought inside where that is an end.
-    """
-    point = np.empty(len(gap))
-    _points(np.ascontiguousarray(gap), np.ascontiguousarray(share), point)
-    return np.asarray(np.clip(point, np.nextafter(gap[:, 0], np.inf), np.nextafter(gap[:, 1], -np.inf)))
-
-
-@njit(nogil=True, cache=True)
-def _points(gap: FloatArray, share: FloatArray, point: FloatArray) -> None:
-    """The place of each cut in twofold precision, rounded once."""
-    for i in range(len(gap)):
-        width, width_error = two_sum(gap[i, 1], -gap[i, 0])
-        step, step_error = two_product(width, share[i, 0])
-        total, total_error = two_sum(gap[i, 0], step)
-        finer = width_error * share[i, 0] + width * (UNIT_ROUNDOFF * share[i, 1])
-        point[i] = total + (total_error + (step_error + finer))
 
 
 def _numbered(partition: Partition, lower: FloatArray, upper: FloatArray, from_data: BoolArray) -> Boxes:

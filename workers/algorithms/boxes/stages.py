@@ -11,6 +11,7 @@ from workers.algorithms.boxes import rarity
 from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.certificate import Certificate, affordable, estimates, range_steps
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
+from workers.algorithms.boxes.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.ranges.steps import RangeSteps
@@ -106,7 +107,8 @@ def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
     """Bounds of all boxes, and by what they are judged where rare ones are not kept."""
     if state.request.bounds == "cells":
         domains = state.request.domains or (None,) * state.x.shape[1]
-        boxes = cells(state.x, state.partition, domains, rng)
+        keys = new_keys(state.x.shape[1], rng) if state.request.keys is None else state.request.keys
+        boxes = cells(state.x, state.partition, domains, keys)
     else:
         boxes = tight(state.x, state.partition)
     common = (state.x, state.request, state.field, state.deviations, boxes)

@@ -7,6 +7,7 @@ from workers.algorithms.boxes.bounds import Boxes, Domain
 from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.diversity import Demands
 from workers.algorithms.boxes.partition import Method, Partition, PartitionState
+from workers.algorithms.boxes.places import KeyArray
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.rarity import Criterion, RareRecords
@@ -30,6 +31,7 @@ class Request:
     demands : what a box must hold beside k records (l-diversity, kept classes).
     confidence : of the statistical uncertainty, in (0, 1).
     rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
+    keys : (n, 8), the secrets of the columns, which place the cuts of `cells`; None for new ones, drawn.
     ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
         records; not with weights, which have no sample size.
     """
@@ -42,6 +44,7 @@ class Request:
     confidence: float = 0.95
     demands: Demands = field(default_factory=Demands)
     rare_records: RareRecords = "keep"
+    keys: KeyArray | None = None
     ddof: int = 0
 
 

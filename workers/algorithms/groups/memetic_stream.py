@@ -18,8 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
-_ROUNDS = 20
+from workers.algorithms.core.chacha import CONSTANTS, fill_block
 
 #: Shape and type of a stream.
 WORDS = 33
@@ -28,38 +27,17 @@ WORDS = 33
 def new_stream(key: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """A stream at its beginning, under an (8,) uint32 key."""
     out = np.zeros(WORDS, dtype=np.uint32)
-    out[:4] = _CONSTANTS
+    out[:4] = CONSTANTS
     out[4:12] = key
     out[32] = 16
     return out
 
 
 @njit(cache=True, nogil=True)
-def _mix(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
-    """A quarter round; each sum and rotation is cut to 32 bits."""
-    for i in range(2):
-        first, second = (16, 12) if i == 0 else (8, 7)
-        x[a] = (x[a] + x[b]) & 0xFFFFFFFF
-        word = np.uint64(x[d] ^ x[a])
-        x[d] = ((word << np.uint64(first)) | (word >> np.uint64(32 - first))) & np.uint64(0xFFFFFFFF)
-        x[c] = (x[c] + x[d]) & 0xFFFFFFFF
-        word = np.uint64(x[b] ^ x[c])
-        x[b] = ((word << np.uint64(second)) | (word >> np.uint64(32 - second))) & np.uint64(0xFFFFFFFF)
-
-
-@njit(cache=True, nogil=True)
 def draw(stream: NDArray[np.uint32]) -> int:
     """The next word, uniform on [0, 2^32)."""
     if stream[32] >= 16:
-        for i in range(16):
-            stream[16 + i] = stream[i]
-        x = stream[16:32]
-        for _ in range(_ROUNDS // 2):
-            for i in range(8):  # four columns, then four diagonals
-                a, turn = i & 3, i >> 2
-                _mix(x, a, 4 + ((a + turn) & 3), 8 + ((a + 2 * turn) & 3), 12 + ((a + 3 * turn) & 3))
-        for i in range(16):
-            x[i] = (x[i] + stream[i]) & 0xFFFFFFFF
+        fill_block(stream[:16], stream[16:32])
         stream[12] = (stream[12] + np.uint32(1)) & 0xFFFFFFFF
         if stream[12] == 0:
             stream[13] = (stream[13] + np.uint32(1)) & 0xFFFFFFFF
