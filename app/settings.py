@@ -37,7 +37,12 @@ class Settings(BaseSettings):
     s3_endpoint: str | None = Field(default=None, description="Endpoint of an S3 service other than AWS.")
     s3_allow_http: bool = Field(default=False, description="Allow an S3 endpoint without TLS.")
     server_secret: SecretStr = Field(
-        default=SecretStr(""), description="Key of the HMAC under which API keys are stored, at least 32 characters."
+        default=SecretStr(""),
+        description="API keys are stored as HMACs under it, secrets of data are sealed by it.",
+    )
+    previous_server_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="While SUREBOX_SERVER_SECRET is being changed, the former one: workers seal anew.",
     )
     staging_dir: Path | None = Field(
         default=None, description="Folder for scratch files of a worker (default: the system's temporary folder)."

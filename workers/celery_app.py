@@ -17,6 +17,7 @@ from app.embedded.worker import usable_cores
 from app.observability.logs import configure_logging
 from app.queue import make_celery
 from app.settings import get_settings
+from workers.runners.column_secrets import seal_anew_where_asked
 from workers.runners.presence import Presence
 from workers.runners.registry import preload
 from workers.runners.resources import STOP_SIGNAL, open_resources
@@ -73,6 +74,7 @@ def _begin_child(**_: Any) -> None:
     if settings.worker_memory_bytes is not None:  # RLIMIT_AS would count address space that thread pools only reserve
         resource.setrlimit(resource.RLIMIT_DATA, (settings.worker_memory_bytes, settings.worker_memory_bytes))
     open_resources(settings, threads=max(1, usable_cores() // _concurrency))
+    seal_anew_where_asked()
     preload()
     if settings.warm_kernels:
         warm_in_background(frozenset(app.amqp.queues.consume_from))

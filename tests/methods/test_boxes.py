@@ -106,7 +106,7 @@ def test_records_lie_in_boxes_of_equal_counts(client: httpx.Client, adult: tuple
         assert inside.sum() == box["len"] >= 50
 
 
-def test_neither_rows_nor_cuts_repeat_and_no_cut_is_a_value(
+def test_the_order_of_rows_does_not_repeat_and_no_cut_is_a_value(
     client: httpx.Client, adult: tuple[str, pl.DataFrame]
 ) -> None:
     dataset_id, frame = adult
@@ -114,11 +114,10 @@ def test_neither_rows_nor_cuts_repeat_and_no_cut_is_a_value(
     spec["domains"] = {"age": [0, 120], "fnlwgt": [0, 2e6]}
     jobs = [succeed(client, spec) for _ in range(2)]
     one, other = (released(client, job) for job in jobs)
-    assert one["fnlwgt_lo"].to_list() != other["fnlwgt_lo"].to_list(), "order and cuts are drawn anew"
+    assert one["fnlwgt_lo"].to_list() != other["fnlwgt_lo"].to_list(), "order is drawn anew"
     cuts = set(one["fnlwgt_lo"]) - {0.0}
     assert cuts
     assert not cuts & set(frame["fnlwgt"].cast(float)), "a cut is a point of an open gap, nobody's value"
-    assert not cuts & set(other["fnlwgt_lo"])
     order = frame.with_row_index().select("index", pl.col("fnlwgt").cast(float))
     centre = (one["fnlwgt_lo"] + one["fnlwgt_hi"]) / 2
     assert abs(np.corrcoef(centre, order["fnlwgt"])[0, 1]) < 0.05, "rows do not stand in the order of the records"

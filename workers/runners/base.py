@@ -112,6 +112,8 @@ class JobContext:
     #: None for a whole job, and for one that joins its parts.
     part: Part | None
     on_tick: Callable[[Progress], None] = field(repr=False)
+    #: Secrets of the columns that a runner is `Keyed` by.
+    secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def dataset(self) -> DatasetRef | None:
@@ -253,6 +255,15 @@ class Splitting(Protocol[S]):
 
     def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> S:
         """The state of the whole from what its parts found, in their order."""
+        ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A runner whose published random choices are functions of secrets of the data, not drawn anew for each release."""
+
+    def keyed_by(self, job: JobContext) -> Sequence[str]:
+        """The numeric columns of the first dataset whose secrets it needs: they will be in `JobContext.secrets`."""
         ...
 
 

@@ -1,6 +1,7 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from workers.algorithms.core.errors import (
 from workers.algorithms.core.statistics import Statistic, all_moments
 from workers.runners import boxes_report
 from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.runners.boxes_arranged import Arrangement, arranged
 from workers.runners.boxes_demands import demands
 from workers.runners.frames.classes import smallest_class
 from workers.runners.frames.columns import FloatTable, numeric_columns, take_rows
@@ -47,6 +49,7 @@ class Anonymizing:
     spec: BoxesSpec
     records: int
     kept_rows: NDArray[np.int64]
+    arrangement: Arrangement
     algorithm: State
 
 
@@ -69,6 +72,10 @@ class BoxesRunner:
             while not anonymization.done(state):
                 state = anonymization.step(state, rng=rng)
 
+    def keyed_by(self, job: JobContext) -> Sequence[str]:
+        """Cuts, and the order of columns where they are alike, follow from the columns' secrets."""
+        return _specification(job).columns
+
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing:  # noqa: ARG002  (the protocol's)
         """Read the columns and leave out what the specification says.
 
@@ -80,18 +87,19 @@ class BoxesRunner:
         spec = _specification(job)
         job.tick(0.0, "read")
         table = numeric_columns(job.dataset_path(), spec.columns)
-        rows = _complete(table, spec)
-        values = table.values if len(rows) == len(table.values) else table.values[rows]
+        arrangement = arranged(spec, job.secrets)
+        values, rows = arrangement.records(table.values, _complete(table, spec))
         held = demands(job.dataset_path(), spec, rows)
-        return Anonymizing(spec, len(table.values), rows, _checked(values, spec, held))
+        algorithm = _checked(values, spec, _request(spec, arrangement, held), arrangement)
+        return Anonymizing(spec, len(table.values), rows, arrangement, algorithm)
 
     def step(self, state: Anonymizing, *, rng: np.random.Generator) -> Anonymizing:
         """Advance the algorithm."""
         try:
             following = anonymization.step(state.algorithm, rng=rng)
         except UndefinedStatisticError as error:
-            raise _undefined(error, state.spec) from None
-        return Anonymizing(state.spec, state.records, state.kept_rows, following)
+            raise _undefined(error, state.spec, state.arrangement) from None
+        return replace(state, algorithm=following)
 
     def done(self, state: Anonymizing) -> bool:
         """Whether boxes and certificates are there."""
@@ -105,7 +113,7 @@ class BoxesRunner:
     def finish(self, state: Anonymizing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
         """Write the release, rows in random order, and the result."""
         job.tick(_COMPUTED, "release")
-        spec, outcome = state.spec, anonymization.result(state.algorithm)
+        spec, outcome = state.spec, state.arrangement.restored(anonymization.result(state.algorithm))
         rows = state.kept_rows if outcome.chosen.rows is None else state.kept_rows[outcome.chosen.rows]
         order = rng.permutation(len(rows))
         kept = take_rows(job.dataset_path(), spec.keep, rows[order])
@@ -168,9 +176,9 @@ def _complete(table: FloatTable, spec: BoxesSpec) -> NDArray[np.int64]:
     return rows
 
 
-def _checked(values: NDArray[np.float64], spec: BoxesSpec, held: Demands) -> State:
+def _checked(values: NDArray[np.float64], spec: BoxesSpec, request: Request, arrangement: Arrangement) -> State:
     try:
-        return anonymization.init(values, _request(spec, held))
+        return anonymization.init(values, request)
     except InfeasibleKError as error:
         raise _infeasible(error, "records in the rarest class of `keep`" if spec.count_keep else "records") from None
     except InfeasibleDiversityError as error:
@@ -179,30 +187,28 @@ def _checked(values: NDArray[np.float64], spec: BoxesSpec, held: Demands) -> Sta
         detail = f"l = {error.asked} asked, column {name!r} has {error.largest} values {counted}: that is the largest l"
         raise InfeasibleError(detail, errors=[FieldError("/l", detail)]) from None
     except UndefinedStatisticError as error:
-        raise _undefined(error, spec) from None
+        raise _undefined(error, spec, arrangement) from None
     except OutsideDomainError as error:
-        name = spec.columns[error.column]
+        name = spec.columns[arrangement.columns[error.column]]
         detail = f"{error.count} values of column {name!r} lie outside its domain"
         raise InvalidError(detail, errors=[FieldError(pointer("domains", name), detail)]) from None
     except InvalidColumnError as error:
-        detail = f"column {spec.columns[error.column]!r}: {error.reason}"
-        raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+        index = arrangement.columns[error.column]
+        detail = f"column {spec.columns[index]!r}: {error.reason}"
+        raise InvalidError(detail, errors=[FieldError(f"/columns/{index}", detail)]) from None
 
 
-def _request(spec: BoxesSpec, held: Demands) -> Request:
-    place = {name: index for index, name in enumerate(spec.columns)}
+def _request(spec: BoxesSpec, arrangement: Arrangement, held: Demands) -> Request:
     return Request(
         k=spec.k,
-        statistics=tuple(
-            Statistic(one.kind.value, tuple(place[name] for name in one.of), one.weight)
-            for one in spec.statistics or ()
-        ),
+        statistics=arrangement.asked,
         partition=_PARTITIONS[spec.partition],
         bounds=spec.bounds.value,
-        domains=tuple(spec.domains.get(name) for name in spec.columns),
+        domains=tuple(spec.domains.get(spec.columns[index]) for index in arrangement.columns),
         confidence=spec.confidence,
         demands=held,
         rare_records=spec.rare_records.value,
+        keys=arrangement.keys,
         ddof=spec.ddof,
     )
 
@@ -212,10 +218,12 @@ def _infeasible(error: InfeasibleKError, what: str) -> InfeasibleError:
     return InfeasibleError(detail, errors=[FieldError("/k", detail)])
 
 
-def _undefined(error: UndefinedStatisticError, spec: BoxesSpec) -> InfeasibleError:
-    names = ", ".join(repr(spec.columns[i]) for i in error.columns)
-    detail = f"the {error.kind} of {names} is undefined: {error.told(lambda i: repr(spec.columns[i]))}"
-    return InfeasibleError(detail, errors=[FieldError(f"/statistics/{error.index}", detail)])
+def _undefined(error: UndefinedStatisticError, spec: BoxesSpec, arrangement: Arrangement) -> InfeasibleError:
+    index = arrangement.statistics[error.index]
+    names = ", ".join(map(repr, (spec.statistics or ())[index].of))
+    told = error.told(lambda column: repr(spec.columns[arrangement.columns[column]]))
+    detail = f"the {error.kind} of {names} is undefined: {told}"
+    return InfeasibleError(detail, errors=[FieldError(f"/statistics/{index}", detail)])
 
 
 def _release_columns(spec: BoxesSpec, outcome: Boxed, of_row: NDArray[np.signedinteger]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from workers.runners.base import (
     SplitRequestedError,
 )
 from workers.runners.checkpoints import Checkpoints
+from workers.runners.column_secrets import with_secrets
 from workers.runners.context import job_context
 from workers.runners.finishing import Stored, store, succeed
 from workers.runners.heartbeat import Heartbeat, Verdict, time_limit_error
@@ -140,6 +141,7 @@ class Attempt:
     def _compute(self) -> Outcome:
         runner = runner_for(self._claimed.method)
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
+        job = with_secrets(runner, job)
         state, rng, steps = self._begin(runner, job)
         while not runner.done(state):
             try:

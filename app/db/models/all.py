@@ -15,6 +15,7 @@ from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
+from app.db.models.secret import secret
 from app.db.models.worker import worker
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "release",
     "release_file",
     "release_link",
+    "secret",
     "worker",
 ]

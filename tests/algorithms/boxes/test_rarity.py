@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import run, tables
 from workers.algorithms.boxes import rarity, stages
-from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.bounds import Boxes, rounded_outward
 from workers.algorithms.boxes.dismissal import dismiss
 from workers.algorithms.boxes.state import Outcome, Request
 from workers.algorithms.boxes.weights import weigh
@@ -123,10 +123,9 @@ def test_lambda_is_the_objective_at_published_quantities_and_below_that_of_dismi
     mass = weighed.boxes.counts * weights
     objective = mass @ g + criterion.statistical * np.sqrt(weighed.boxes.counts @ weights**2)
     assert weighed.chosen.optimum == pytest.approx(objective, rel=1e-9)
+    crisp = dismiss(g, weighed.boxes.counts, statistical=criterion.statistical)
+    assert crisp.objective * 0.5 < weighed.chosen.optimum <= crisp.objective
     dismissed = run(records, Request(5, ASKED, rare_records="dismiss"))
-    counts = dismissed.boxes.counts
-    crisp = counts @ released_g(dismissed.boxes, criterion) / counts.sum()
-    assert weighed.chosen.optimum <= crisp + criterion.statistical / np.sqrt(counts.sum())
     assert dismissed.chosen.optimum is dismissed.chosen.weights is None
 
 
@@ -201,12 +200,33 @@ def _weights_of_true_values(x: np.ndarray, release: Outcome) -> np.ndarray:
 
 @pytest.mark.parametrize("rare", ["dismiss", "weigh"])
 def test_numbers_of_boxes_do_not_tell_that_some_are_missing(records: np.ndarray, rare: str) -> None:
-    outcome = run(records, Request(5, ASKED, rare_records=rare))  # type: ignore[arg-type]
+    domains = ((-1e4, 1e4), (-100.0, 100.0))
+    outcome = run(records, Request(5, ASKED, rare_records=rare, domains=domains))  # type: ignore[arg-type]
     assert np.unique(outcome.boxes.box).tolist() == list(range(len(outcome.boxes.counts)))
-    everything = run(records, Request(5, ASKED))
+    np.testing.assert_array_equal(np.lexsort(outcome.boxes.lower.T[::-1]), np.arange(len(outcome.boxes.counts)))
+    everything = run(records, Request(5, ASKED, domains=domains))
     whole = {tuple(row) for row in np.column_stack([everything.boxes.lower, everything.boxes.upper])}
     part = {tuple(row) for row in np.column_stack([outcome.boxes.lower, outcome.boxes.upper])}
     assert part < whole, "boxes are left out as a whole; the others stay as they are"
+
+
+@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+def test_bounds_and_moments_do_not_tell_how_far_a_left_out_record_is(rare: str) -> None:
+    """They did, to two digits: outer bounds were all records', moments all boxes'."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(600, 1))
+    for far in (900.0, 1.23e6):
+        x[0] = far
+        outcome = run(x, Request(5, UNIT, partition="fast", rare_records=rare))  # type: ignore[arg-type]
+        assert outcome.chosen.rows is not None
+        assert 0 not in outcome.chosen.rows
+        kept = x[outcome.chosen.rows]
+        low, high = rounded_outward(float(kept.min()), float(kept.max()))
+        assert low <= outcome.boxes.lower.min() < outcome.boxes.upper.max() <= high
+        criterion = outcome.chosen.criterion
+        assert criterion is not None
+        assert criterion.deviation[0] == pytest.approx(1.0, abs=0.15), "that of the others"
+        assert abs(criterion.mean[0]) < 0.2
 
 
 def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.ndarray) -> None:

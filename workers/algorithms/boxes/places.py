@@ -90,18 +90,18 @@ def _decoded(code: _Encoded) -> FloatArray:
 
 
 @njit(nogil=True, cache=True)
-def _number(code: int, word: _Encoded, number: FloatArray) -> float:
+def _number(code: np.uint64, word: _Encoded, number: FloatArray) -> float:
     """The float of a code, within 2^512 in size; `word` and `number` are the same eight bytes."""
     if code >= _UPPER:
         return _LARGEST
     if code <= _LOWER:
         return -_LARGEST
     word[0] = code & _REST if code & _SIGN else ~code
-    return number[0]
+    return float(number[0])
 
 
 @njit(nogil=True, cache=True)
-def _first(state: KeyArray, block: KeyArray, word: _Encoded, start: int, depth: int) -> tuple[float, int]:
+def _first(state: KeyArray, block: KeyArray, word: _Encoded, start: np.uint64, depth: int) -> tuple[float, np.uint64]:
     """How long a cell waits for an arrival, and the code of its place."""
     final = start | (_REST >> np.uint64(depth - 1) if depth > 0 else ~np.uint64(0))
     number = word.view(np.float64)

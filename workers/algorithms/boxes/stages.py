@@ -4,6 +4,8 @@ Notation as in core.influence and boxes.partition. A step does work in proportio
 so that none takes longer than about half a second.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from workers.algorithms.boxes import partition as cutting
@@ -111,32 +113,42 @@ def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
         boxes = cells(state.x, state.partition, domains, keys)
     else:
         boxes = tight(state.x, state.partition)
-    common = (state.x, state.request, state.field, state.deviations, boxes)
     if state.request.rare_records == "keep":
-        return Anticipating(*common, Chosen(None, state.field))
-    criterion = rarity.rounded_moments(boxes)
+        return Anticipating(state.x, state.request, state.field, state.deviations, boxes, Chosen(None, state.field))
+    middles = rarity.middles(boxes, state.x, state.request.k)
+    criterion = rarity.rounded_moments(middles)
     factor = inflation(len(state.x), state.request.ddof)
     published = rarity.derivatives_at(criterion, state.request.statistics, factor)
     sums = np.zeros((0 if published is None else len(published.omega), 2))
-    return Choosing(*common, criterion, published, np.zeros(len(boxes.counts)), sums, 0)
+    common = (state.x, state.request, state.field, state.deviations, boxes, criterion, published)
+    return Choosing(*common, np.zeros(len(boxes.counts)), sums, 0, np.arange(len(state.x)), middles)
 
 
 def choose(state: Choosing) -> Choosing | Anticipating:
-    """Judge the next boxes; after the last one leave the rare ones out, or weigh them."""
+    """Judge the next boxes; after the last one leave the rare ones out, or weigh them.
+
+    Bounds that nobody declared shrink when boxes are left out. Weights must follow from the bounds as published: boxes
+    that stay are weighed again, by the same criterion, until none leaves.
+    """
     published, criterion = state.published, state.criterion
-    common = (state.x, state.request, state.field, state.deviations, state.boxes)
     if published is not None:
         last = min(state.box + _rows(published), len(state.g))
         state.g[state.box : last] = rarity.box_uncertainty(published, state.boxes, state.box, last)
-        state.sums[:] += rarity.influence_sums(published, state.boxes, state.box, last)
+        if state.middles is not None:
+            state.sums[:] += rarity.influence_sums(published, state.middles, state.box, last)
         if last < len(state.g):
-            return Choosing(*common, criterion, published, state.g, state.sums, last)
-        criterion = rarity.with_statistical(criterion, published, state.sums, state.request.confidence)
+            return replace(state, box=last)
+        if state.middles is not None:
+            criterion = rarity.with_statistical(criterion, published, state.sums, state.request.confidence)
     choice = rarity.choose(state.request.rare_records, state.g, state.boxes, criterion)
-    rows = np.flatnonzero(choice.kept[state.boxes.box])
-    boxes = rarity.kept_boxes(state.boxes, choice.kept)
-    weights = None if choice.weights is None else choice.weights[choice.kept]
-    x = state.x if len(rows) == len(state.x) else state.x[rows]
+    x, boxes, rows, weights = state.x, state.boxes, state.rows, choice.weights
+    if not choice.kept.all():
+        kept = choice.kept[boxes.box]
+        x, rows = x[kept], rows[kept]
+        boxes = rarity.kept_boxes(boxes, choice.kept, x)
+        if weights is not None:
+            g = np.zeros(len(boxes.counts))
+            return replace(state, x=x, boxes=boxes, criterion=criterion, g=g, box=0, rows=rows, middles=None)
     at = moments(x, None if weights is None else weights[boxes.box], state.request.ddof)
     field = rarity.derivatives_of_kept(state.request.statistics, at, state.field)
     chosen = Chosen(rows, field, weights, choice.optimum, criterion)

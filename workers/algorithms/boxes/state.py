@@ -145,7 +145,10 @@ class Bounding:
 
 @dataclass(frozen=True)
 class Choosing:
-    """Boxes are judged, up to `box`; g and the sums of influences grow in place."""
+    """Boxes are judged, up to `box`; g and the sums of influences grow in place. `rows` as in `Chosen`.
+
+    `middles` are the boxes as points, for the criterion; None once that is settled.
+    """
 
     x: FloatArray
     request: Request
@@ -157,6 +160,8 @@ class Choosing:
     g: FloatArray
     sums: FloatArray
     box: int
+    rows: IntArray
+    middles: Boxes | None
 
 
 @dataclass(frozen=True)

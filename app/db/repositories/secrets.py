@@ -1,0 +1,58 @@
+"""Sealed secrets of owners. Who holds the service's secret opens them; this module does not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.models.secret import secret
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A secret as it lies in the database, and which of the service's secrets opens it."""
+
+    body: bytes
+    under: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A sealed secret with whose it is and what it is for."""
+
+    owner: str
+    name: str
+    sealed: Sealed
+
+
+def of_owner(connection: Connection, *, owner: str, names: Sequence[str]) -> dict[str, Sealed]:
+    """Those of the owner's secrets that exist, by name."""
+    statement = select(secret.c.name, secret.c.sealed, secret.c.sealed_under)
+    rows = connection.execute(statement.where(secret.c.owner == owner, secret.c.name.in_(names)))
+    return {row.name: Sealed(row.sealed, row.sealed_under) for row in rows}
+
+
+def insert_missing(connection: Connection, *, owner: str, made: Mapping[str, Sealed]) -> None:
+    """Keep secrets, but for those that somebody else has made by now: the first one stays."""
+    values = [
+        {"owner": owner, "name": name, "sealed": one.body, "sealed_under": one.under}
+        for name, one in sorted(made.items())
+    ]
+    connection.execute(insert(secret).values(values).on_conflict_do_nothing())
+
+
+def sealed_otherwise(connection: Connection, *, under: bytes, limit: int) -> list[Kept]:
+    """Secrets of whatever owner that another of the service's secrets has sealed; locked until the transaction ends."""
+    statement = select(secret).where(secret.c.sealed_under != under).order_by(secret.c.owner, secret.c.name)
+    rows = connection.execute(statement.limit(limit).with_for_update())
+    return [Kept(row.owner, row.name, Sealed(row.sealed, row.sealed_under)) for row in rows]
+
+
+def replace(connection: Connection, *, kept: Kept) -> None:
+    """The same secret, sealed anew."""
+    connection.execute(
+        update(secret)
+        .where(secret.c.owner == kept.owner, secret.c.name == kept.name)
+        .values(sealed=kept.sealed.body, sealed_under=kept.sealed.under)
+    )

@@ -1,0 +1,64 @@
+"""Secrets that an owner's data have: made at random when they are first asked for, kept sealed.
+
+A column's secret belongs to the multiset of its values, whatever the dataset or the name: the same values, in another
+order or uploaded again, have the same secret, one value more has another. What stands in the database is an HMAC of the
+values under a random key of the owner, sealed as well: neither another owner nor a reader of the database can try out
+values.
+"""
+
+import hmac
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from app.db.repositories import secrets
+from app.db.session import Database
+from app.secrets.seal import Sealer
+
+_BYTES: Final = 32
+_FINGERPRINTS: Final = "fingerprints"
+_AT_ONCE: Final = 500
+
+
+def column_secrets(database: Database, sealer: Sealer, *, owner: str, digests: Sequence[bytes]) -> list[bytes]:
+    """The secrets of columns, by the digests of their values.
+
+    Parameters
+    ----------
+    database, sealer
+        Where they lie, and what opens them.
+    owner
+        Whose data they are.
+    digests
+        A digest of each column's multiset of values; it leaves this process only under the owner's key.
+    """
+    key = _kept(database, sealer, owner=owner, names=[_FINGERPRINTS])[0]
+    names = [f"column:{hmac.digest(key, digest, 'sha256').hex()}" for digest in digests]
+    return _kept(database, sealer, owner=owner, names=names)
+
+
+def _kept(database: Database, sealer: Sealer, *, owner: str, names: Sequence[str]) -> list[bytes]:
+    """Secrets by name; those that are missing are made."""
+    with database.unit_of_work() as unit:
+        found = secrets.of_owner(unit.connection, owner=owner, names=names)
+        missing = {name for name in names if name not in found}
+        if missing:
+            made = {name: sealer.seal(os.urandom(_BYTES), owner=owner, name=name) for name in missing}
+            secrets.insert_missing(unit.connection, owner=owner, made=made)
+            found = secrets.of_owner(unit.connection, owner=owner, names=names)
+    return [sealer.open(found[name], owner=owner, name=name) for name in names]
+
+
+def seal_anew(database: Database, sealer: Sealer) -> int:
+    """Seal under the service's present secret whatever the previous one has sealed; how many there were."""
+    count = 0
+    while True:
+        with database.unit_of_work() as unit:
+            due = secrets.sealed_otherwise(unit.connection, under=sealer.name, limit=_AT_ONCE)
+            for kept in due:
+                opened = sealer.open(kept.sealed, owner=kept.owner, name=kept.name)
+                sealed = sealer.seal(opened, owner=kept.owner, name=kept.name)
+                secrets.replace(unit.connection, kept=secrets.Kept(kept.owner, kept.name, sealed))
+        if not due:
+            return count
+        count += len(due)
