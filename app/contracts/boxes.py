@@ -107,6 +107,11 @@ class BoxesSpec(DatasetJobSpec):
         max_length=MOST_STATISTICS,
         description="What to keep narrow; default: all means, variances and correlations of `columns`.",
     )
+    floor: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        default=0.03,
+        description="Weight of every column that no statistic names, as a share of the least one named (in natural "
+        "scales), so that it is cut too; 0 leaves such columns whole.",
+    )
     ddof: Annotated[int, Field(strict=True, ge=0, le=1)] = Field(
         default=0,
         description="Variances, standard deviations and covariances have the divisor N - ddof, N the release's rows.",

@@ -41,6 +41,31 @@ class WarningCode(StrEnum):
         "spreadsheet_cells",
         "Dataset: text that a spreadsheet would run as a formula. The format `csv.escaped` of a release disarms it.",
     )
+    COLUMN_NEVER_CUT = (
+        "column_never_cut",
+        "Boxes, job and release: every box spans the whole column, so the release says nothing of it.",
+    )
+    ONE_BOX = ("one_box", "Boxes, job and release: one box holds everybody.")
+    RANGE_SAYS_NOTHING = (
+        "range_says_nothing",
+        (
+            "Boxes, job and release: a guaranteed range is what anybody knew before, such as a correlation of [-1, 1], "
+            "or none could be proven."
+        ),
+    )
+    KEPT_BELOW_K = (
+        "kept_below_k",
+        "Boxes, job and release: fewer than k rows agree in box and kept columns.",
+    )
+    VALUES_CERTAIN = (
+        "values_certain",
+        (
+            "Boxes, job and release: for some rows all of the box have the same kept value. Of a sensitive column that is "
+            "not kept, the job alone says so."
+        ),
+    )
+    MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are left out.")
+    K_OF_ONE = ("k_of_one", "Boxes, job and release: k is 1, so a box may be one record's.")
 
 
 class Warning(Contract):  # noqa: A001 - the word of the HTTP contract

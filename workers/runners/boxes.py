@@ -25,11 +25,11 @@ from workers.algorithms.core.errors import (
     UndefinedStatisticError,
 )
 from workers.algorithms.core.statistics import Statistic, all_moments
-from workers.runners import boxes_report
+from workers.runners import boxes_report, boxes_warnings
 from workers.runners.base import DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.boxes_arranged import Arrangement, arranged
 from workers.runners.boxes_demands import demands
-from workers.runners.frames.classes import smallest_class
+from workers.runners.frames.classes import shares_certain, smallest_class
 from workers.runners.frames.columns import FloatTable, numeric_columns, take_rows
 from workers.runners.frames.release import Taken, write_release
 
@@ -129,14 +129,20 @@ class BoxesRunner:
             kept=len(order),
             k_with_keep=smallest_class(kept, of_row) if spec.keep else int(outcome.boxes.counts.min()),
         )
+        certain = shares_certain(kept, of_row) if spec.keep else {}
+        hidden = [name for name in spec.sensitive if name not in spec.keep]
+        behind = shares_certain(take_rows(job.dataset_path(), hidden, rows[order]), of_row) if hidden else {}
+        said = [boxes_warnings.released(spec, outcome.boxes, result, certain, of_job=own) for own in (True, False)]
         return Outcome(
             summary=result,
             result=result,
+            warnings=[*said[0], *boxes_warnings.restricted(spec, result, behind)],
             release=ReleaseDraft(
                 rows=len(order),
                 columns=boxes_report.release_schema(spec, job.dataset),
                 files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
                 flags=boxes_report.flags(spec, outcome.boxes),
+                warnings=said[1],
                 statistics=boxes_report.public_statistics(result),
                 parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
             ),
@@ -209,6 +215,7 @@ def _request(spec: BoxesSpec, arrangement: Arrangement, held: Demands) -> Reques
         demands=held,
         rare_records=spec.rare_records.value,
         keys=arrangement.keys,
+        floor=spec.floor,
         ddof=spec.ddof,
     )
 

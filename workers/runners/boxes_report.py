@@ -90,7 +90,8 @@ def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
 def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str, Any]:
     """What a release may say of how it was made; weights can be computed again from it and the boxes alone."""
     fields = {"method", "columns", "k", "statistics", "domains", "bounds", "rare_records", "confidence", "partition"}
-    found = spec.model_dump(mode="json", include=fields | {"ddof", "l", "epsilon", "sensitive", "keep", "count_keep"})
+    fields |= {"ddof", "floor", "l", "epsilon", "sensitive", "keep", "count_keep"}
+    found = spec.model_dump(mode="json", include=fields)
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
         found["weighed_by"] = {
             "mean": criterion.mean.tolist(),

@@ -40,7 +40,7 @@ from workers.algorithms.core.influence import (
     influences,
 )
 from workers.algorithms.core.moments import add, begin, inflation, moments
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.core.types import FloatArray, SingleArray
 
 _WORK = 20_000_000  # derivatives per step: about 0.2 s
 _MULTIPLICATIONS = 600_000_000  # of a covariance, per step: about 0.2 s
@@ -67,6 +67,7 @@ def derive(state: Averaging) -> Measuring:
         request=state.request,
         field=field,
         scale=scale,
+        deviation=at.deviation,
         worth=empty,
         squares=np.zeros((len(field.omega), 2)),
         row=0,
@@ -89,12 +90,26 @@ def measure(state: Measuring) -> Measuring | Cutting:
     if len(state.worth):
         state.worth[state.row : last] = absolute_influences(state.field, block, state.scale)
     if last < len(state.x):
-        return Measuring(state.x, state.request, state.field, state.scale, state.worth, state.squares, last)
+        return replace(state, row=last)
     request = state.request
-    worth = state.worth if len(state.worth) else state.field.constants * state.scale
+    worth = _floored(state, state.worth if len(state.worth) else state.field.constants * state.scale)
     deviations = influence_deviations(state.squares, len(state.x))
     cuts = cutting.init(state.x, k=request.k, worth=worth, method=request.partition, demands=request.demands)
     return Cutting(state.x, request, state.field, deviations, cuts)
+
+
+def _floored(state: Measuring, worth: FloatArray | SingleArray) -> FloatArray | SingleArray:
+    """Worth of columns that no statistic names: a_i sigma_i is `floor` of the least mean a_j sigma_j of those named."""
+    named = {column for statistic in state.request.statistics for column in statistic.of}
+    others = [i for i in range(len(state.scale)) if i not in named and state.scale[i] > 0.0]
+    if not others or state.request.floor == 0.0:
+        return worth
+    mean = worth if worth.ndim == 1 else worth.mean(axis=0, dtype=np.float64)
+    per_sigma = [mean[j] / state.scale[j] * state.deviation[j] for j in named if mean[j] > 0.0]
+    least = min(per_sigma, default=0.0)
+    for i in others:
+        worth[..., i] = state.request.floor * least * state.scale[i] / state.deviation[i]
+    return worth
 
 
 def cut(state: Cutting) -> Cutting | Bounding:

@@ -32,6 +32,7 @@ class Request:
     confidence : of the statistical uncertainty, in (0, 1).
     rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
     keys : (n, 8), the secrets of the columns, which place the cuts of `cells`; None for new ones, drawn.
+    floor : weight of every column that no statistic names, as a share of the least one named.
     ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
         records; not with weights, which have no sample size.
     """
@@ -45,6 +46,7 @@ class Request:
     demands: Demands = field(default_factory=Demands)
     rare_records: RareRecords = "keep"
     keys: KeyArray | None = None
+    floor: float = 0.0
     ddof: int = 0
 
 
@@ -110,12 +112,13 @@ class Averaging:
 
 @dataclass(frozen=True)
 class Measuring:
-    """Influences of records are computed, up to `row`; `worth` and `squares` grow in place."""
+    """Influences of records are computed, up to `row`; `worth` and `squares` grow in place. `deviation` is sigma."""
 
     x: FloatArray
     request: Request
     field: Influences
     scale: FloatArray
+    deviation: FloatArray
     worth: SingleArray
     squares: FloatArray
     row: int

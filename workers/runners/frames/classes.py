@@ -32,6 +32,26 @@ def classes(table: pa.Table) -> npt.NDArray[np.int32]:
     return combined.astype(np.int32)
 
 
+def shares_certain(table: pa.Table, groups: npt.NDArray[Any]) -> dict[str, float]:
+    """Share of rows, by column, whose group agrees in a value; missing values hide what they are.
+
+    Parameters
+    ----------
+    table
+        The columns.
+    groups
+        Group of each row, shape (rows,).
+    """
+    found = {}
+    for name in table.column_names:
+        frame = pl.DataFrame({"group": groups, "value": pl.Series(pl.from_arrow(table[name]))})
+        value = pl.col("value")
+        agreed = (value.n_unique() == 1) & value.is_not_null().all()
+        sizes = frame.group_by("group").agg(pl.len(), agreed.alias("agreed"))
+        found[name] = float(sizes.filter(pl.col("agreed"))["len"].sum()) / len(groups)
+    return found
+
+
 def numbered(table: pa.Table) -> npt.NDArray[np.int32]:
     """Numbers of the values in each column, shape (rows, columns); -1 where missing."""
     codes = np.empty((table.num_rows, table.num_columns), dtype=np.int32)

@@ -1,0 +1,130 @@
+"""What of a box release will disappoint or expose: warnings for the job, and those of them that the release may bear.
+
+A release's warnings follow from what it publishes. The job's also say what is restricted: how many records are left
+out, and what the boxes tell of sensitive columns that are not published.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from app.contracts.boxes import BoxesSpec, StatisticKind
+from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from app.errors import pointer
+from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.core.types import FloatArray
+
+_SHOWN = 5
+_SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}
+
+
+def released(
+    spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float], *, of_job: bool
+) -> list[Warning]:
+    """Warnings that follow from what is published.
+
+    Parameters
+    ----------
+    spec : what was asked.
+    boxes : as published.
+    result : the job's result.
+    certain : share of rows whose value in a kept column is that of their whole box.
+    of_job : whether the job bears them, whose specification pointers can name; else its release.
+    """
+    found = [*_k(spec), *_boxes(spec, boxes, result), *_kept(spec, result), *_certain(spec, "keep", certain)]
+    return found if of_job else [one.model_copy(update={"pointer": None}) for one in found]
+
+
+def restricted(spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
+    """Warnings for the job alone; `certain` is about sensitive columns that are not kept."""
+    found = list(_certain(spec, "sensitive", certain))
+    left_out = result["dismissed"] + result["dropped"]
+    if 2 * left_out > result["records"]:
+        detail = (
+            f"{left_out} of {result['records']} records are left out ({result['dropped']} for missing values, "
+            f"{result['dismissed']} as rare): the release is about the others"
+        )
+        place = "/spec/missing" if result["dropped"] > result["dismissed"] else "/spec/rare_records"
+        found.append(warning(WarningCode.MOST_RECORDS_LEFT_OUT, detail, place))
+    return found
+
+
+def _k(spec: BoxesSpec) -> Iterator[Warning]:
+    if spec.k == 1:
+        yield warning(WarningCode.K_OF_ONE, "k is 1: a box may be a single record's. Ask for k of 3 or more", "/spec/k")
+
+
+def _boxes(spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[Warning]:
+    low, high = boxes.lower.min(axis=0), boxes.upper.max(axis=0)
+    if len(boxes.counts) == 1:
+        detail = "one box holds everybody: the release tells no record from another. " + _larger(spec)
+        yield warning(WarningCode.ONE_BOX, detail, "/spec/k")
+        return
+    whole = (boxes.lower == low).all(axis=0) & (boxes.upper == high).all(axis=0) & (low < high)
+    for index in np.flatnonzero(whole):
+        detail = (
+            f"column {spec.columns[index]!r} was never cut: every box spans all of it. Name it in a statistic, or give "
+            "`floor` a larger value"
+        )
+        yield warning(WarningCode.COLUMN_NEVER_CUT, detail, pointer("spec", "columns", int(index)))
+    yield from _ranges(spec, result, low, high)
+
+
+def _larger(spec: BoxesSpec) -> str:
+    demands = [name for name, asked in (("l", spec.l is not None), ("count_keep", spec.count_keep)) if asked]
+    return f"Ask for a smaller k{''.join(f', or without `{name}`' for name in demands)}"
+
+
+def _ranges(spec: BoxesSpec, result: Mapping[str, Any], low: FloatArray, high: FloatArray) -> Iterator[Warning]:
+    extent = {name: (float(low[i]), float(high[i])) for i, name in enumerate(spec.columns)}
+    silent = [i for i, one in enumerate(result["statistics"]) if _says_nothing(one, extent)]
+    if not silent:
+        return
+    shown = [result["statistics"][index] for index in silent[:_SHOWN]]
+    names = "; ".join(f"{one['kind']} of {', '.join(map(repr, one['of']))}" for one in shown)
+    more = f" and {len(silent) - _SHOWN} more" if len(silent) > _SHOWN else ""
+    detail = (
+        f"{len(silent)} of {len(result['statistics'])} guaranteed ranges say nothing: {names}{more}. Fewer columns, a "
+        "smaller k, `domains`, or only the statistics that matter make boxes narrower"
+    )
+    place = pointer("spec", "statistics", silent[0]) if len(silent) == 1 else "/spec/statistics"
+    yield warning(WarningCode.RANGE_SAYS_NOTHING, detail, place)
+
+
+def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]) -> bool:
+    """Whether the range is what anybody knew who knew the columns' extents."""
+    found, kind = statistic["guaranteed"], statistic["kind"]
+    if found is None:
+        return True
+    if kind == StatisticKind.REGRESSION:
+        return None in found
+    low, high = extent[statistic["of"][0]]
+    if kind == StatisticKind.CORRELATION:
+        return bool(found[0] <= -1.0 and found[1] >= 1.0)
+    if low == high:
+        return False
+    if kind == StatisticKind.MEAN:
+        return bool(found[0] <= low and found[1] >= high)
+    if kind in _SPREADS:  # no values between low and high spread more than half of them at either end
+        return bool(found[0] <= 0.0 and found[1] >= (0.5 * (high - low)) ** _SPREADS[kind] * (1.0 - 1e-9))
+    return False
+
+
+def _kept(spec: BoxesSpec, result: Mapping[str, Any]) -> Iterator[Warning]:
+    if result["k_with_keep"] < spec.k:
+        detail = (
+            f"as few as {result['k_with_keep']} rows agree in box and kept columns, {spec.k} were asked for: whoever knows "
+            "a person's kept values has fewer candidates. `count_keep` counts them; or keep fewer columns"
+        )
+        yield warning(WarningCode.KEPT_BELOW_K, detail, "/spec/keep")
+
+
+def _certain(spec: BoxesSpec, field: str, certain: Mapping[str, float]) -> Iterator[Warning]:
+    for index, name in enumerate(getattr(spec, field)):
+        if certain.get(name, 0.0) > 0.0:
+            detail = (
+                f"for a share of {certain[name]:.2g} of the rows the whole box has one value of {name!r}: whoever knows "
+                "that a person is in the box knows it. `l` with `sensitive` asks for variety"
+            )
+            yield warning(WarningCode.VALUES_CERTAIN, detail, pointer("spec", field, index))
