@@ -60,8 +60,8 @@ class WarningCode(StrEnum):
     VALUES_CERTAIN = (
         "values_certain",
         (
-            "Boxes, job and release: for some rows all of the box have the same kept value. Of a sensitive column that is "
-            "not kept, the job alone says so."
+            "Boxes, job and release: for some rows the whole box has the same kept value. Of a sensitive column that "
+            "is not kept, the job alone says so."
         ),
     )
     MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are left out.")

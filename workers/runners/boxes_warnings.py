@@ -114,8 +114,8 @@ def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float
 def _kept(spec: BoxesSpec, result: Mapping[str, Any]) -> Iterator[Warning]:
     if result["k_with_keep"] < spec.k:
         detail = (
-            f"as few as {result['k_with_keep']} rows agree in box and kept columns, {spec.k} were asked for: whoever knows "
-            "a person's kept values has fewer candidates. `count_keep` counts them; or keep fewer columns"
+            f"as few as {result['k_with_keep']} rows agree in box and kept columns, {spec.k} were asked for: whoever "
+            "knows a person's kept values has fewer candidates. `count_keep` counts them; or keep fewer columns"
         )
         yield warning(WarningCode.KEPT_BELOW_K, detail, "/spec/keep")
 
@@ -124,7 +124,7 @@ def _certain(spec: BoxesSpec, field: str, certain: Mapping[str, float]) -> Itera
     for index, name in enumerate(getattr(spec, field)):
         if certain.get(name, 0.0) > 0.0:
             detail = (
-                f"for a share of {certain[name]:.2g} of the rows the whole box has one value of {name!r}: whoever knows "
+                f"for a share of {certain[name]:.2g} of the rows the whole box has one value of {name!r}: who knows "
                 "that a person is in the box knows it. `l` with `sensitive` asks for variety"
             )
             yield warning(WarningCode.VALUES_CERTAIN, detail, pointer("spec", field, index))
