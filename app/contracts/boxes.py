@@ -97,6 +97,7 @@ class BoxesSpec(DatasetJobSpec):
     """Numeric k-anonymity and l-diversity by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    version: ClassVar[int] = 2  # 2: floor
 
     method: Literal["boxes"] = Field(description="Numeric k-anonymity by boxes.")
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published as boxes.")

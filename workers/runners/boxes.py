@@ -150,8 +150,8 @@ class BoxesRunner:
 
 
 def _specification(job: JobContext) -> BoxesSpec:
-    """The job's specification; the seed stands beside it, never in it."""
-    return BoxesSpec.model_validate({**job.spec, "seed": job.seed})
+    """The job's specification; the seed stands beside it, never in it. One from before `floor` has none."""
+    return BoxesSpec.model_validate({"floor": 0.0, **job.spec, "seed": job.seed})
 
 
 def _complete(table: FloatTable, spec: BoxesSpec) -> NDArray[np.int64]:
