@@ -23,8 +23,8 @@ from app.storage.protocol import Storage
 from tests.service import bare_environment
 
 SECRET = "a secret of tests with more than 32 characters"
-START_SECONDS = 60.0
-STOP_SECONDS = 20.0
+START_SECONDS = 180.0
+STOP_SECONDS = 60.0
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ class S3Server:
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             try:
                 httpx.put(f"{self.endpoint}/{self.bucket}").raise_for_status()

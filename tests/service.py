@@ -12,8 +12,8 @@ from pathlib import Path
 
 import httpx
 
-READY_SECONDS = 90.0
-STOP_SECONDS = 40.0
+READY_SECONDS = 240.0
+STOP_SECONDS = 90.0
 
 
 @dataclass(frozen=True, slots=True)

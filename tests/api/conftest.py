@@ -31,7 +31,7 @@ def serving(app: FastAPI) -> Iterator[str]:
         server = uvicorn.Server(uvicorn.Config(app, http=ProblemProtocol, log_config=None, access_log=False, ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not server.started and thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert server.started, "the app did not start"
@@ -39,7 +39,7 @@ def serving(app: FastAPI) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive(), "the app did not stop"
 
 
@@ -71,7 +71,7 @@ class Api:
     def client(self, key: str | None = None) -> Iterator[httpx.Client]:
         """A client that sends a key."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        with httpx.Client(base_url=self.url, headers=headers, timeout=20) as client:
+        with httpx.Client(base_url=self.url, headers=headers, timeout=60) as client:
             yield client
 
 

@@ -44,7 +44,7 @@ def test_without_a_key_a_body_is_not_read(api: Api) -> None:
     head = (
         "POST /v1/anonymizations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
     )
-    with socket.create_connection((host, int(port)), timeout=5) as raw:
+    with socket.create_connection((host, int(port)), timeout=60) as raw:
         raw.sendall(head.encode())  # and nothing of the body
         assert raw.recv(100).startswith(b"HTTP/1.1 401")
 
@@ -163,14 +163,14 @@ def test_a_cached_holder_is_let_in_while_the_database_is_down_and_others_get_503
             own_postgres.stop()
             started = time.monotonic()
             answer = client.get(ABSENT)
-            stranger = httpx.get(f"{api.url}{ABSENT}", headers={"Authorization": "Bearer sb_other"}, timeout=20)
-            assert time.monotonic() - started < 10
+            stranger = httpx.get(f"{api.url}{ABSENT}", headers={"Authorization": "Bearer sb_other"}, timeout=60)
+            assert time.monotonic() - started < 25
             for down in (answer, stranger):
                 assert down.status_code == 503, down.text
                 assert down.json()["type"] == "/problems/unavailable"
                 assert int(down.headers["retry-after"]) >= 1
             own_postgres.start()
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while client.get(ABSENT).status_code != 404 and time.monotonic() < deadline:
                 time.sleep(0.1)
             assert client.get(ABSENT).status_code == 404

@@ -75,7 +75,7 @@ def make_uploads(service: tuple[Processes, str]) -> Iterator[Callable[..., Uploa
 
     def make(address: str = address, **key: Any) -> Uploads:
         headers = {"Authorization": f"Bearer {running.key(**key)}"}
-        clients.append(httpx.Client(base_url=address, headers=headers, timeout=60, trust_env=False))
+        clients.append(httpx.Client(base_url=address, headers=headers, timeout=180, trust_env=False))
         return Uploads(running, address, clients[-1], running.storage())
 
     yield make

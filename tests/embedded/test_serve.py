@@ -108,7 +108,7 @@ def running() -> Iterator[Launched]:
         everyone = service.everyone()
         service.process.terminate()
         assert service.process.wait(60) == 0
-        assert still_alive(everyone, within=5) == []
+        assert still_alive(everyone, within=60) == []
 
 
 def test_the_admin_key_is_private_and_valid(running: Launched) -> None:
@@ -153,7 +153,7 @@ def test_keys_are_made_listed_and_revoked_on_the_running_service(running: Launch
         assert listed.split("\t")[:4] == [key_id, "office", "portal", "datasets:read"]
         assert key not in listed
         assert surebox("keys", "revoke", key_id, *folder).returncode == 0
-        wait_until(lambda: client.get("/v1/datasets").status_code == 401, within=15)
+        wait_until(lambda: client.get("/v1/datasets").status_code == 401, within=60)
     assert surebox("keys", "revoke", key_id, *folder).returncode == 1
 
 
@@ -180,14 +180,14 @@ def test_secrets_stand_on_no_command_line(running: Launched) -> None:
 def test_a_part_that_is_killed_is_started_again(running: Launched, name: str, words: tuple[str, ...]) -> None:
     old = running.child(*words)
     old.kill()
-    wait_until(lambda: f"{name} ended (signal SIGKILL); it starts again" in running.log.read_text(), within=10)
+    wait_until(lambda: f"{name} ended (signal SIGKILL); it starts again" in running.log.read_text(), within=60)
 
     def replaced() -> bool:
         with suppress(ValueError):
             return running.child(*words).pid != old.pid
         return False
 
-    wait_until(replaced, within=30)
+    wait_until(replaced, within=60)
     with running.client() as client:
         wait_until(lambda: works(client), within=60)
 
@@ -210,18 +210,18 @@ def test_kill_9_leaves_no_orphan_and_the_next_start_finds_all_data() -> None:
                 rest = again.everyone()
                 again.process.send_signal(signal.SIGINT)
                 assert again.process.wait(60) == 0
-                assert still_alive(rest, within=5) == []
+                assert still_alive(rest, within=60) == []
         assert not (folder / "run").exists()
         assert not (folder / "running.json").exists()
 
 
 def test_it_stops_while_it_starts_and_leaves_nothing() -> None:
     with short_folder() as parent, embedded(parent / "data") as service:
-        wait_until((parent / "data" / "postgres" / "postmaster.pid").exists, within=30)
+        wait_until((parent / "data" / "postgres" / "postmaster.pid").exists, within=60)
         everyone = service.everyone()
         service.process.terminate()
-        assert service.process.wait(30) == 0
-        assert still_alive(everyone, within=5) == []
+        assert service.process.wait(60) == 0
+        assert still_alive(everyone, within=60) == []
         assert "Stopping." in service.log.read_text()
 
 
@@ -245,5 +245,5 @@ def test_with_all_addresses_given_only_the_api_runs(database_url: str, redis_url
             assert client.get("/readyz").status_code == 503  # nobody started a worker
         assert psutil.Process(service.process.pid).children() == []
         service.process.terminate()
-        assert service.process.wait(15) in (0, -signal.SIGTERM)
+        assert service.process.wait(60) in (0, -signal.SIGTERM)
     assert not (tmp_path / "none").exists()

@@ -71,14 +71,14 @@ def test_a_part_that_dies_is_started_again_after_a_pause(
 def test_what_a_dead_part_left_behind_is_killed(supervisor: Supervisor, tmp_path: Path) -> None:
     part = command(tmp_path / "log", STUBBORN)
     supervisor.add("Parent", part, stage=1)
-    wait_until(lambda: (tmp_path / "log").read_text() == "started\n", within=5)
+    wait_until(lambda: (tmp_path / "log").read_text() == "started\n", within=60)
     assert part.process is not None
     orphans = psutil.Process(part.process.pid).children(recursive=True)
     assert orphans
     part.process.kill()
     part.process.wait()
     supervisor.look()
-    assert still_alive(orphans, within=2) == []
+    assert still_alive(orphans, within=30) == []
 
 
 def test_a_part_that_dies_again_and_again_is_given_up(supervisor: Supervisor, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_stages_stop_from_the_last_to_the_first(supervisor: Supervisor, tmp_path
         script = f"trap 'echo {name} >> {order}; exit 0' TERM; echo up; while :; do sleep 0.05; done"
         supervisor.add(name, command(tmp_path / name, script), stage=stage)
     for name in ("first", "second", "third"):
-        wait_until(lambda log=tmp_path / name: log.read_text() == "up\n", within=5)
+        wait_until(lambda log=tmp_path / name: log.read_text() == "up\n", within=60)
     supervisor.stop_all()
     assert order.read_text().split() == ["third", "second", "first"]
 
@@ -115,17 +115,17 @@ def test_stages_stop_from_the_last_to_the_first(supervisor: Supervisor, tmp_path
 def test_stop_ends_processes_that_do_not_listen_together_and_with_their_children(
     supervisor: Supervisor, tmp_path: Path
 ) -> None:
-    parts = [command(tmp_path / name, STUBBORN, patience=1.0) for name in "abc"]
+    parts = [command(tmp_path / name, STUBBORN, patience=4.0) for name in "abc"]
     for part in parts:
         supervisor.add("Stubborn", part, stage=1)
     for name in "abc":
-        wait_until(lambda log=tmp_path / name: log.read_text() == "started\n", within=5)
+        wait_until(lambda log=tmp_path / name: log.read_text() == "started\n", within=60)
     processes = [process for part in parts if part.process for process in whole_group(part.process.pid)]
     assert len(processes) >= 6
     started = time.monotonic()
     supervisor.stop_all()
-    assert time.monotonic() - started < 2.5  # one patience, not three
-    assert still_alive(processes, within=1) == []
+    assert time.monotonic() - started < 10  # one patience, not three
+    assert still_alive(processes, within=30) == []
 
 
 PARENT = """
@@ -156,16 +156,16 @@ def test_a_killed_launcher_leaves_not_even_grandchildren(tmp_path: Path, *, unde
     log = tmp_path / "log"
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(log), STUBBORN], cwd=ROOT)
     try:
-        wait_until(lambda: log.exists() and log.read_text() == "started\n", within=20)
-        wait_until(lambda: len(undertakers(parent.pid)) == 1, within=10)
+        wait_until(lambda: log.exists() and log.read_text() == "started\n", within=60)
+        wait_until(lambda: len(undertakers(parent.pid)) == 1, within=60)
         if undertaker_was_killed_before:
             (old,) = undertakers(parent.pid)
             old.kill()
-            wait_until(lambda: [p.pid for p in undertakers(parent.pid)] not in ([], [old.pid]), within=10)
+            wait_until(lambda: [p.pid for p in undertakers(parent.pid)] not in ([], [old.pid]), within=60)
         everyone = psutil.Process(parent.pid).children(recursive=True)
         assert len(everyone) >= 3
         os.kill(parent.pid, signal.SIGKILL)
-        assert still_alive(everyone, within=10) == []
+        assert still_alive(everyone, within=60) == []
     finally:
         parent.kill()
         parent.wait()

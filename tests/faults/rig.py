@@ -250,7 +250,7 @@ class Rig:
         assert found is not None
         return found
 
-    def wait(self, job_id: str, *states: str, seconds: float = 30.0) -> dict[str, Any]:
+    def wait(self, job_id: str, *states: str, seconds: float = 120.0) -> dict[str, Any]:
         wanted = states or ("succeeded", "failed", "cancelled")
         logs = [process.log for process in self.started]
         return wait_until(

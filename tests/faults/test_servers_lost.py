@@ -61,7 +61,7 @@ def test_a_broker_that_is_down_takes_no_job_with_it(rig: Rig, own_broker: Broker
     with rig.client(address) as client:
         began = time.monotonic()
         answer = client.post("/v1/anonymizations", json=BOXES | {"dataset_id": rig.dataset()})
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
     assert answer.status_code == httpx.codes.ACCEPTED, answer.text
     assert answer.json()["state"] == "queued"
     own_broker.start()

@@ -28,7 +28,7 @@ def test_a_stream_tells_every_state_and_progress_in_order_and_closes(service: Se
                 elif len(told) == 5:
                     service.finish(claimed)
                     finished = time.monotonic()
-            assert time.monotonic() - finished < 2
+            assert time.monotonic() - finished < 10
         assert [(name, state) for name, _, state, _ in told] == [
             ("state", "queued"),
             ("state", "running"),
@@ -75,7 +75,7 @@ def test_a_reader_that_reconnects_misses_no_state(service: Service) -> None:
         job_id = service.submit(client, service.dataset())
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
             _, number, _ = next(iter(EventReader(stream)))
-        until(lambda: service.waiting == 0, seconds=5)
+        until(lambda: service.waiting == 0)
         service.give_back(service.claim(job_id))
         service.run(job_id)
         with client.stream("GET", f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(number)}) as stream:
@@ -128,6 +128,6 @@ def test_streams_are_capped_per_owner_and_given_back(serve: Callable[..., Servic
             assert refused.status_code == 429
             assert refused.headers["retry-after"]
             assert refused.headers["content-type"] == "application/problem+json"
-        until(lambda: service.waiting == 0, seconds=5)
+        until(lambda: service.waiting == 0)
         with ada.stream("GET", path) as again:
             assert again.status_code == 200

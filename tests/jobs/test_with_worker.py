@@ -45,7 +45,7 @@ def test_a_job_is_waited_for_followed_and_cancelled(working: tuple[Service, Rig]
         assert client.post(f"/v1/jobs/{job_id}/cancel").status_code == 202
         ended = client.get(f"/v1/jobs/{job_id}", headers=headers).json()
         assert ended["state"] == "cancelled"
-        assert time.monotonic() - asked < 3
+        assert time.monotonic() - asked < 20
 
 
 def test_warnings_stand_in_the_job_and_in_the_release_read_or_listed(working: tuple[Service, Rig]) -> None:

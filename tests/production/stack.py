@@ -18,7 +18,7 @@ from tests.meta import compose
 from tests.s3 import S3Server
 from tests.service import bare_environment
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 
 
 @dataclass(slots=True)

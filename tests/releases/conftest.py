@@ -109,7 +109,7 @@ def make_releases(service: tuple[Processes, str]) -> Iterator[Callable[..., Rele
     def make(owner: str | None = None, **key: Any) -> Releases:
         owner = owner or f"owner-{uuid4().hex[:8]}"
         headers = {"Authorization": f"Bearer {running.key(owner, **key)}"}
-        clients.append(httpx.Client(base_url=address, headers=headers, timeout=60, trust_env=False))
+        clients.append(httpx.Client(base_url=address, headers=headers, timeout=180, trust_env=False))
         return Releases(running, owner, clients[-1], running.storage())
 
     yield make

