@@ -1,6 +1,6 @@
 """Bodies as somebody might send them, shown in the OpenAPI document; tests send all of them.
 
-They speak of one file: people with a region, age, hours of work, way to work, income and job. Ids stand for real ones.
+They speak of one file: people with region, age, hours of work, way to work, income, sex, job. Ids stand for real ones.
 """
 
 from typing import Any, Final
@@ -105,11 +105,11 @@ AUDITS: Final = _named(
             "variables": _VARIABLES,
             "search": {"method": "exhaustive"},
         },
-        "group: another way to work, rules evolved": {
+        "group: soldiers of one sex, rules evolved": {
             "method": "group",
             "auxiliary_dataset_id": DATASET,
             "target_dataset_id": DATASET,
-            "vital": [{"column": "job", "values": ["army"]}, {"column": "way", "values": [3]}],
+            "vital": [{"column": "job", "values": ["army"]}, {"column": "sex", "values": [1]}],
             "parameter": ["region"],
             "variables": _VARIABLES,
             "recode": {"auxiliary": {"way": {"2": 1}}, "target": {"way": {"2": 1}}},
@@ -141,7 +141,7 @@ CLASSES: Final = _named(
     }
 )
 
-_CSV: Final = "region,age,hours,way,income,job\nR04,22,55,3,30500,army\nR11,41,38,1,,other\n"
+_CSV: Final = "region,age,hours,way,income,sex,job\nR04,22,55,3,30500,1,army\nR11,41,38,1,,2,other\n"
 _QUOTED: Final = 'name,wage\n"Ålesund, centre",1203.5\nBergen,998\n'
 _NDJSON: Final = '{"region": "R04", "age": 22}\n{"region": "R11", "age": null}\n'
 

@@ -1,0 +1,77 @@
+"""Whether an answer is what the OpenAPI document says: status, type of content, and every field of it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import httpx
+from jsonschema import Draft202012Validator, FormatChecker
+
+FORMATS = FormatChecker(formats=())
+
+
+@FORMATS.checks("date-time", raises=ValueError)
+def is_instant(value: object) -> bool:
+    """UTC, as RFC 3339 writes it."""
+    return not isinstance(value, str) or (value.endswith("Z") and datetime.fromisoformat(value).tzinfo is not None)
+
+
+class Conformity:
+    """Checks answers against a document; `seen` is what was checked, by name of the operation and status."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._components = document["components"]
+        self._operations = [
+            (method.upper(), re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "$"), operation)
+            for path, operations in document["paths"].items()
+            for method, operation in operations.items()
+        ]
+        self.seen: set[tuple[str, int]] = set()
+
+    def check(self, answer: httpx.Response) -> None:
+        """Read the answer and check it; made to be a hook of a client."""
+        answer.read()
+        operation = self._operation(answer.request)
+        declared = operation["responses"].get(str(answer.status_code))
+        if declared is None and answer.is_error:
+            declared = operation["responses"]["default"]
+        place = (operation["operationId"], answer.status_code)
+        assert declared is not None, place
+        self.seen.add(place)
+        if not answer.content:
+            return
+        kind = answer.headers["content-type"].partition(";")[0]
+        assert kind in declared["content"], (place, kind)
+        schema = declared["content"][kind]["schema"]
+        for value in _values(kind, answer):
+            self.validate(schema, value)
+
+    def validate(self, schema: Mapping[str, Any], value: Any) -> None:
+        """Check one value against a schema of the document."""
+        whole = {**schema, "components": self._components}
+        found = next(Draft202012Validator(whole, format_checker=FORMATS).iter_errors(value), None)
+        if found is not None:
+            while found.context:  # of a union: why its nearest branch does not fit
+                found = max(found.context, key=lambda error: len(error.absolute_path))
+            raise AssertionError(f"{found.json_path}: {found.message[:500]}")
+
+    def _operation(self, request: httpx.Request) -> dict[str, Any]:
+        fitting = [
+            found
+            for method, path, found in self._operations
+            if method == request.method and path.fullmatch(request.url.path)
+        ]
+        assert len(fitting) == 1, request.url.path
+        return fitting[0]
+
+
+def _values(kind: str, answer: httpx.Response) -> Iterator[Any]:
+    """What of an answer has the declared schema: its JSON, or the data of each event."""
+    if kind == "text/event-stream":
+        for line in answer.text.splitlines():
+            if line.startswith("data: "):
+                yield json.loads(line.removeprefix("data: "))
+    elif kind.endswith("json"):
+        yield answer.json()

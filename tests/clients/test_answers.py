@@ -1,0 +1,161 @@
+"""Every body that the document shows as an example works when it is sent, and every answer is what the document says.
+
+The API splices stored JSON into its answers; what is declared is held against what is really sent here.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.openapi import document
+from app.api.schemas.examples import DATASET, GROUP_JOB, RELEASE
+from app.jobs.methods import METHODS
+from tests.clients.conformity import Conformity
+from tests.methods.asking import SECONDS, upload
+from tests.methods.bases import microfile
+from tests.service import Service
+
+JSON = "application/json"
+
+
+def bodies(*, json_only: bool = True) -> Iterator[Any]:
+    """Method, path, media type and example of every body in the document."""
+    for path, operations in document()["paths"].items():
+        for method, operation in operations.items():
+            for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+                for name, example in content.get("examples", {}).items():
+                    if (kind == JSON) == json_only:
+                        row = (method.upper(), path, kind, example["value"])
+                        yield pytest.param(*row, id=f"{operation['operationId']}-{kind.partition('/')[2]}-{name}")
+
+
+@pytest.fixture(scope="module")
+def conformity(service: Service) -> Conformity:
+    return Conformity(httpx.get(f"{service.address}/openapi.json", trust_env=False).json())
+
+
+@pytest.fixture(scope="module")
+def client(service: Service, conformity: Conformity) -> Iterator[httpx.Client]:
+    """A client that holds every answer against the document."""
+    with service.client() as made:
+        made.event_hooks["response"].append(conformity.check)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def ids(client: httpx.Client) -> dict[str, str]:
+    """What the made-up ids of the examples stand for."""
+    soldiers = microfile(2, bases={4: 40, 11: 34, 23: 45})
+    found = {DATASET: str(upload(client, soldiers.write_csv())["id"])}
+    for path, made_up, field, name in (
+        ("/v1/audits", GROUP_JOB, "id", "group: can soldiers' regions be found?"),
+        ("/v1/anonymizations", RELEASE, "release_id", "boxes: chosen statistics, rare records left out"),
+    ):
+        examples = document()["paths"][path]["post"]["requestBody"]["content"][JSON]["examples"]
+        found[made_up] = finished(client, client.post(path, json=real(examples[name]["value"], found)))[field]
+    return found
+
+
+def real(example: Any, ids: Mapping[str, str]) -> Any:
+    """An example with ids that are there."""
+    text = json.dumps(example)
+    for made_up, found in ids.items():
+        text = text.replace(made_up, found)
+    return json.loads(text)
+
+
+def finished(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
+    """The job that was asked for, succeeded."""
+    assert answer.is_success, answer.text
+    job: dict[str, Any] = answer.json()
+    waited = 0
+    while job["state"] in {"queued", "running"}:
+        assert waited < SECONDS, job
+        job = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=10"}).json()
+        waited += 10
+    assert job["state"] == "succeeded", job["error"]
+    return job
+
+
+@pytest.mark.parametrize(("method", "path", "kind", "example"), list(bodies()))
+def test_an_example_works(
+    client: httpx.Client, ids: dict[str, str], method: str, path: str, kind: str, example: Any
+) -> None:
+    place = path.format(dataset_id=ids[DATASET], release_id=ids[RELEASE], job_id=ids[GROUP_JOB])
+    answer = client.request(method, place, json=real(example, ids))
+    assert answer.is_success, answer.text
+    if "state" in answer.json():
+        job = finished(client, answer)
+        assert job["method"] == job["spec"]["method"] == job["result"]["method"] == example["method"]
+        whole = client.get(f"/v1/jobs/{job['id']}/result").json()
+        assert whole["method"] == example["method"]
+        assert whole | job["result"] == whole
+        assert client.get(f"/v1/jobs/{job['id']}/provenance").is_success
+        assert "event: state" in client.get(f"/v1/jobs/{job['id']}/events").text
+        if job["release_id"] is not None:
+            for part in ("", "/statistics", "/provenance", "/data?format=csv", "/data?format=parquet"):
+                assert client.get(f"/v1/releases/{job['release_id']}{part}").is_success
+
+
+@pytest.mark.parametrize(("method", "path", "kind", "example"), list(bodies(json_only=False)))
+def test_an_example_of_a_file_is_read(client: httpx.Client, method: str, path: str, kind: str, example: str) -> None:
+    answer = client.request(method, path, content=example.encode(), headers={"Content-Type": kind})
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    assert answer.json()["rows"] == len(example.splitlines()) - (kind != "application/x-ndjson")
+
+
+def test_every_body_has_two_examples_and_every_method_too() -> None:
+    asked: dict[str, int] = {}
+    for path, operations in document()["paths"].items():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {})
+            examples = [one["value"] for part in content.values() for one in part.get("examples", {}).values()]
+            assert not content or len(examples) >= 2, path
+            for example in examples:
+                if isinstance(example, dict) and "method" in example:
+                    asked[example["method"]] = asked.get(example["method"], 0) + 1
+    assert asked == dict.fromkeys((name for name in METHODS if name not in {"count", "classify"}), 2)
+
+
+def test_answers_to_questions_that_nobody_waits_for_are_jobs_of_their_methods(
+    client: httpx.Client, ids: dict[str, str]
+) -> None:
+    asked = {"count": {"queries": [{"age": [30, 40]}]}, "classify": {"label": "job", "points": [[22, 30000]]}}
+    for method, body in asked.items():
+        place = f"/v1/releases/{ids[RELEASE]}/{method}"
+        job = finished(client, client.post(place, json=body, headers={"Prefer": "respond-async"}))
+        assert job["method"] == job["result"]["method"] == method
+        assert client.get(f"/v1/jobs/{job['id']}/result").json() == client.post(place, json=body).json()
+
+
+def test_what_fails_is_told_by_a_problem(client: httpx.Client, ids: dict[str, str]) -> None:
+    spec = {
+        "method": "boxes", "dataset_id": ids[DATASET], "columns": ["age"], "k": 5, "keep": ["income"],
+        "count_keep": True,
+    }  # fmt: skip
+    job = client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"}).json()
+    assert (job["state"], job["result"], job["error"]["status"]) == ("failed", None, 422)
+    assert client.get(f"/v1/jobs/{job['id']}/result").status_code == httpx.codes.CONFLICT
+    for refused in ({}, {"method": "nothing"}, spec | {"k": 0}, spec | {"columns": ["height"]}):
+        assert client.post("/v1/anonymizations", json=refused).status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    unreadable = client.post("/v1/datasets", content=b'a\n"1', headers={"Content-Type": "text/csv"})
+    assert unreadable.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+
+
+def test_answers_of_every_kind_were_held_against_the_document(
+    client: httpx.Client, ids: dict[str, str], conformity: Conformity
+) -> None:
+    job_id, release_id = ids[GROUP_JOB], ids[RELEASE]
+    for path in ("datasets", "jobs", "releases", f"datasets/{ids[DATASET]}", f"releases/{release_id}", "jobs/job_no"):
+        client.get(f"/v1/{path}")
+    for path in ("/healthz", "/readyz", "/metrics", "/problems/not-found"):
+        client.get(path)
+    client.post(f"/v1/jobs/{job_id}/cancel")
+    client.head(f"/v1/releases/{release_id}/data")
+    client.get(f"/v1/releases/{release_id}/data", headers={"Range": "bytes=0-9"})
+    declared = {operation["operationId"] for item in document()["paths"].values() for operation in item.values()}
+    deleting = {name for name in declared if name.startswith("delete_")}
+    assert declared - {name for name, _ in conformity.seen} <= deleting
