@@ -127,10 +127,28 @@ class ReleaseInUseError(ConflictError):
     code = "release-in-use"
 
 
+class JobInUseError(ConflictError):
+    """The job cannot be deleted yet."""
+
+    code = "job-in-use"
+
+
 class RequestInFlightError(ConflictError):
     """A request with this Idempotency-Key is in flight."""
 
     code = "request-in-flight"
+
+
+class GoneError(SureboxError):
+    """The object was deleted."""
+
+    status, code = 410, "gone"
+
+
+class ResultExpiredError(GoneError):
+    """The result of the job was erased."""
+
+    code = "result-erased"
 
 
 class TooLargeError(SureboxError):

@@ -88,6 +88,9 @@ class Settings(BaseSettings):
     orphan_hours: float = Field(default=1.0, gt=0, description="Stored objects no row points to are removed then.")
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
+    result_hours: float | None = Field(
+        default=None, gt=0, description="How long finished jobs keep restricted results (default: until deleted)."
+    )
     worker_memory_bytes: int | None = Field(default=None, gt=0, description="RLIMIT_DATA of a worker's child.")
     release_cache_bytes: int = Field(
         default=256_000_000, ge=0, description="Of releases that questions were asked of, kept by each worker process."

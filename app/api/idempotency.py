@@ -1,22 +1,26 @@
 """`Idempotency-Key`: the same request twice is done once.
 
-A request first takes its key in a transaction of its own, with a lease; the answer is remembered in the transaction
-that creates the object, so that there is never one without the other. A request that fails gives the key back; one that
-crashed loses it when the lease ends, and its late writes are refused by the token.
+A request first takes its key in a transaction of its own, with a lease; what it has made is remembered in the
+transaction that makes it, so that there is never one without the other. A request that fails gives the key back; one
+that crashed loses it when the lease ends, and its late writes are refused by the token.
+
+No answer is stored: a replay has the status of the first answer and shows the object as it stands by then, to whom may
+see it. So nothing outlives its object here.
 """
 
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from fastapi import Header, Response
+from fastapi import Header
 
 from app.db.repositories import idempotency as rows
+from app.db.repositories.idempotency import KeyState
 from app.db.session import Connection, Database
 from app.errors import IdempotencyMismatchError, RequestInFlightError, UnavailableError
 from app.settings import Settings
@@ -28,10 +32,13 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="Repeat a request safely: the same key and body replays the first answer for 24 hours.",
+        description="Repeat a request safely: for 24 hours the same key and body make nothing new and answer with what "
+        "they have made.",
     ),
 ]
 
+#: Header of an answer that made nothing new.
+REPLAYED: Final = {"Idempotent-Replayed": "true"}
 _ROUNDS: Final = 5
 
 
@@ -46,16 +53,14 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The first answer to a key."""
+    """What the first request with a key has made, and the status it was answered with.
 
+    `answered` is false while the first answer is still to come: `status` is then what it would be at once.
+    """
+
+    resource_id: str
     status: int
-    headers: Mapping[str, str]
-    body: str
-
-    def response(self) -> Response:
-        """The first answer, marked as a replay."""
-        headers = {"content-type": "application/json", **self.headers, "Idempotent-Replayed": "true"}
-        return Response(self.body, status_code=self.status, headers=headers)
+    answered: bool
 
 
 def fingerprint(*parts: object) -> str:
@@ -67,7 +72,7 @@ def fingerprint(*parts: object) -> str:
 def reserve(
     *, database: Database, settings: Settings, owner: str, key: str, fingerprint: str, now: datetime
 ) -> Reservation | Replay:
-    """Take a key, or find the answer it was given.
+    """Take a key, or find what it has made.
 
     Raises
     ------
@@ -96,17 +101,17 @@ def _answer(found: rows.Guarded, *, fingerprint: str, now: datetime) -> Replay:
     if found.fingerprint != fingerprint:
         detail = "this Idempotency-Key was used for a request with another body or query: use a new key"
         raise IdempotencyMismatchError(detail)
-    if found.status is None:
+    if found.resource_id is None or found.status is None:
         wait = max(1.0, (found.leased_until - now).total_seconds())
         detail = "the first request with this Idempotency-Key has no answer yet; try again in a moment"
         raise RequestInFlightError(detail, retry_after=min(wait, 5.0))
-    return Replay(status=found.status, headers=found.headers, body=found.body)
+    return Replay(found.resource_id, found.status, answered=found.state is KeyState.ANSWERED)
 
 
 def complete(
-    connection: Connection, reservation: Reservation, *, status: int, headers: Mapping[str, str], body: Any
+    connection: Connection, reservation: Reservation, *, status: int, resource_id: str, answered: bool = True
 ) -> None:
-    """Remember the answer, in the transaction that creates the object. May be called again with a later answer.
+    """Remember what the key has made, in the transaction that makes it. May be called again with a later answer.
 
     Parameters
     ----------
@@ -114,25 +119,26 @@ def complete(
         Of the transaction that creates the object.
     reservation
         What `reserve` gave.
-    status, headers
-        Of the answer; headers only those that a replay needs (Location, Content-Location).
-    body
-        The answer itself: bytes or text as they are sent, or a JSON value.
+    status
+        Of the answer.
+    resource_id
+        What was made.
+    answered
+        False when the answer follows later.
 
     Raises
     ------
     RequestInFlightError
         The lease ended and another request took the key: this transaction must not commit.
     """
-    text = body.decode() if isinstance(body, bytes) else body if isinstance(body, str) else json.dumps(body)
     kept = rows.complete(
         connection,
         owner=reservation.owner,
         key=reservation.key,
         token=reservation.token,
+        state=KeyState.ANSWERED if answered else KeyState.ACCEPTED,
         status=status,
-        headers=dict(headers),
-        body=text,
+        resource_id=resource_id,
     )
     if not kept:
         raise RequestInFlightError("this request took too long and another one with its Idempotency-Key took over")

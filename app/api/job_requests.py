@@ -7,15 +7,26 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import Resources, ResourcesDep, require
-from app.api.idempotency import IdempotencyKey, Replay, Reservation, complete, fingerprint, given_back, reserve
+from app.api.idempotency import (
+    REPLAYED,
+    IdempotencyKey,
+    Replay,
+    Reservation,
+    complete,
+    fingerprint,
+    given_back,
+    reserve,
+)
+from app.api.job_views import shown_job
 from app.api.prefer import wait_seconds
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
 from app.db.job_record import JobRecord
 from app.db.session import UnitOfWork
+from app.errors import GoneError, NotFoundError
+from app.jobs import read
 from app.jobs.accept import Asker, accept
-from app.jobs.envelope import job_json
 from app.jobs.methods import METHODS
 
 #: What a client that was not answered finally is asked to wait before it reads the job, in seconds.
@@ -76,18 +87,14 @@ async def answer(request: Request, asker: JobAsker, spec: JobSpec) -> Response:
     )
     taken = await run_in_threadpool(_take, asked)
     if isinstance(taken, Replay):
-        return taken.response()
+        return await run_in_threadpool(_replay, asked, taken)
     record = await run_in_threadpool(_accept, asked, taken)
     seconds = wait_seconds(request.headers.getlist("prefer"))
     if seconds is None:
-        return _response(record)
+        return _response(asked, record)
     found = await wait_finished(request, asked.resources.notifications, job_id=record.id, seconds=seconds)
     applied = {"Preference-Applied": f"wait={seconds}"}
-    if found is None:
-        return _response(record, applied)
-    if taken is not None:
-        await run_in_threadpool(_remember_finished, asked, taken, found, applied)
-    return _response(found, applied)
+    return await run_in_threadpool(_answer_waited, asked, taken, record.id, found, applied)
 
 
 def _take(asked: JobRequest) -> Reservation | Replay | None:
@@ -108,7 +115,7 @@ def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
 
     def remember(unit: UnitOfWork, record: JobRecord) -> None:
         if taken is not None:
-            complete(unit.connection, taken, status=202, headers=_headers(record), body=job_json(record))
+            complete(unit.connection, taken, status=202, resource_id=record.id)
 
     with given_back(resources.database, taken):
         return accept(
@@ -122,10 +129,29 @@ def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
         )
 
 
-def _remember_finished(asked: JobRequest, taken: Reservation, record: JobRecord, applied: dict[str, str]) -> None:
-    """The first answer is the one that is sent now: let it be the one that is replayed."""
-    with asked.resources.database.unit_of_work() as unit:
-        complete(unit.connection, taken, status=200, headers=_headers(record) | applied, body=job_json(record))
+def _answer_waited(
+    asked: JobRequest, taken: Reservation | None, job_id: str, ended: JobRecord | None, applied: dict[str, str]
+) -> Response:
+    """The job as it stands once the wait is over, whether or not it has ended in time."""
+    record = _read(asked, job_id) if ended is None else ended
+    if taken is not None and record.finished:  # the first answer is sent now: its status is the one that is replayed
+        with asked.resources.database.unit_of_work() as unit:
+            complete(unit.connection, taken, status=200, resource_id=job_id)
+    return _response(asked, record, applied)
+
+
+def _replay(asked: JobRequest, replay: Replay) -> Response:
+    """The job that was made, as it stands now, under the status it was first answered with."""
+    try:
+        record = _read(asked, replay.resource_id)
+    except NotFoundError:
+        detail = "the job that this Idempotency-Key stands for was deleted; use a new key to ask for another"
+        raise GoneError(detail) from None
+    return _response(asked, record, REPLAYED, status=replay.status)
+
+
+def _read(asked: JobRequest, job_id: str) -> JobRecord:
+    return read.read_job(database=asked.resources.database, owner=asked.principal.owner, job_id=job_id)
 
 
 def _headers(record: JobRecord) -> dict[str, str]:
@@ -133,10 +159,12 @@ def _headers(record: JobRecord) -> dict[str, str]:
     return headers if record.finished else headers | {"Retry-After": str(RETRY_SECONDS)}
 
 
-def _response(record: JobRecord, applied: dict[str, str] | None = None) -> Response:
+def _response(
+    asked: JobRequest, record: JobRecord, more: dict[str, str] | None = None, *, status: int | None = None
+) -> Response:
     return Response(
-        job_json(record),
-        status_code=200 if record.finished else 202,
+        shown_job(record, asked.principal),
+        status_code=status or (200 if record.finished else 202),
         media_type="application/json",
-        headers=_headers(record) | (applied or {}),
+        headers=_headers(record) | (more or {}),
     )

@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_requests import RETRY_SECONDS, Prefer
+from app.api.job_views import shown_job
 from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
 from app.api.problems import MEDIA_TYPE
 from app.api.schemas.jobs import Job
@@ -24,7 +25,6 @@ from app.db.job_record import JobRecord
 from app.errors import ConflictError
 from app.jobs import read
 from app.jobs.accept import Asker
-from app.jobs.envelope import job_json
 from app.releases import query
 
 #: Answers to a question, beside problems and the body itself.
@@ -71,9 +71,12 @@ async def answer_question(questioner: Questioner, spec: JobSpec) -> Response:
     found = None
     if seconds:
         found = await wait_finished(request, resources.notifications, job_id=record.id, seconds=seconds)
+        if found is None:  # the answer is the job as it stands now, and it may have ended just then
+            record = await run_in_threadpool(_read, resources, principal, record.id)
+            found = record if record.finished else None
     if found is None:
         headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)} | applied
-        return Response(job_json(record), status_code=202, media_type="application/json", headers=headers)
+        return Response(shown_job(record, principal), status_code=202, media_type="application/json", headers=headers)
     if found.state == JobState.SUCCEEDED:
         return await run_in_threadpool(_computed, resources, principal, found, applied)
     if found.error_json is None:
@@ -101,6 +104,10 @@ def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord
         max_unfinished=resources.settings.max_unfinished_jobs,
         now=resources.clock(),
     )
+
+
+def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
+    return read.read_job(database=resources.database, owner=principal.owner, job_id=job_id)
 
 
 def _computed(resources: Resources, principal: Principal, record: JobRecord, applied: dict[str, str]) -> Response:

@@ -1,12 +1,13 @@
 """Server-sent events of one job."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from typing import Final
 
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
 
+from app.db.job_record import JobRecord
 from app.db.notifications import Subscription
 from app.jobs.events import events_after
 
@@ -19,8 +20,10 @@ _HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 class JobStream(EventSourceResponse):
     """An open stream; whatever it holds is let go when it ends, and when its client leaves."""
 
-    def __init__(self, subscription: Subscription, *, seen: int, held: ExitStack) -> None:
-        super().__init__(_events(subscription, seen), headers=_HEADERS)
+    def __init__(
+        self, subscription: Subscription, *, seen: int, render: Callable[[JobRecord], str], held: ExitStack
+    ) -> None:
+        super().__init__(_events(subscription, seen, render), headers=_HEADERS)
         self._held = held
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,12 +37,12 @@ def last_event_id(header: str | None) -> int:
     return int(header) if header is not None and header.isascii() and header.isdigit() and len(header) < 20 else -1
 
 
-async def _events(subscription: Subscription, seen: int) -> AsyncIterator[bytes]:
+async def _events(subscription: Subscription, seen: int, render: Callable[[JobRecord], str]) -> AsyncIterator[bytes]:
     while True:
         snapshot = subscription.snapshot
         if subscription.gone or snapshot is None:
             return
-        for event in events_after(snapshot, seen=seen):
+        for event in events_after(snapshot, seen=seen, render=render):
             yield format_sse_event(event=event.name, data_str=event.data, id=str(event.id))
             seen = event.id
         if snapshot.record.finished:

@@ -8,7 +8,16 @@ from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import Resources
-from app.api.idempotency import Replay, Reservation, complete, fingerprint, given_back, reserve, withdraw
+from app.api.idempotency import (
+    REPLAYED,
+    Replay,
+    Reservation,
+    complete,
+    fingerprint,
+    given_back,
+    reserve,
+    withdraw,
+)
 from app.api.prefer import respond_async, wait_seconds
 from app.api.problems import MEDIA_TYPE
 from app.api.upload_body import body_kind, stage
@@ -22,7 +31,7 @@ from app.datasets.parameters import Described, UploadParameters, describe
 from app.datasets.read import read_dataset
 from app.datasets.staging import Staged
 from app.db.session import Connection, UnitOfWork
-from app.errors import RequestInFlightError, UnavailableError
+from app.errors import GoneError, NotFoundError, RequestInFlightError, UnavailableError
 
 #: What a client whose upload is still being read is asked to wait before it looks, in seconds.
 RETRY_SECONDS: Final = 2
@@ -103,10 +112,8 @@ def _write(asked: UploadRequest, described: Described, staged: Staged, reservati
     resources = asked.resources
 
     def remember(connection: Connection, dataset: Dataset) -> None:
-        # Provisional, and known as such by the absence of Retry-After: the answer follows when the file is read.
-        if reservation is not None:
-            headers = {"Location": _location(dataset)}
-            complete(connection, reservation, status=202, headers=headers, body=dataset.model_dump_json())
+        if reservation is not None:  # the answer follows when the file is read
+            complete(connection, reservation, status=202, resource_id=dataset.id, answered=False)
 
     with given_back(resources.database, reservation):
         return accept(
@@ -163,27 +170,36 @@ def _answer_reading(
 def _remembered(
     asked: UploadRequest, reservation: Reservation | None, status: int, headers: dict[str, str], dataset: Dataset
 ) -> Response:
-    body = dataset.model_dump_json()
     if reservation is not None:
         with asked.resources.database.unit_of_work() as unit:
-            complete(unit.connection, reservation, status=status, headers=headers, body=body)
-    return Response(body, status_code=status, media_type="application/json", headers=headers)
+            complete(unit.connection, reservation, status=status, resource_id=dataset.id)
+    return _response(status, headers, dataset)
+
+
+def _response(status: int, headers: dict[str, str], dataset: Dataset) -> Response:
+    return Response(dataset.model_dump_json(), status_code=status, media_type="application/json", headers=headers)
 
 
 def _replay(request: Request, asked: UploadRequest, taken: Reservation | Replay | None) -> Response:
-    """The first answer; where the process that was to give it has died, what it would be now."""
+    """The dataset as it stands now; where the process that was to answer first has died, what it would answer now."""
     if not isinstance(taken, Replay):
         raise RequestInFlightError("this upload was neither accepted nor answered before")
-    if taken.status != 202 or "Retry-After" in taken.headers:
-        return taken.response()
-    dataset = _read(asked, str(json.loads(taken.body)["id"]))
+    try:
+        dataset = _read(asked, taken.resource_id)
+    except NotFoundError:
+        detail = "the dataset that this Idempotency-Key stands for was deleted; use a new key to upload it again"
+        raise GoneError(detail) from None
+    headers = {"Location": _location(dataset)} | REPLAYED
+    if taken.answered:
+        ingesting = dataset.state is DatasetState.INGESTING
+        later = {"Retry-After": str(RETRY_SECONDS)} if ingesting else {}
+        return _response(taken.status, headers | later, dataset)
     if dataset.state is DatasetState.INGESTING:
         detail = "the first upload with this Idempotency-Key is still being read; try again in a moment"
         raise RequestInFlightError(detail, retry_after=RETRY_SECONDS)
     if dataset.state is DatasetState.FAILED:
         return _problem(request, dataset.error)
-    headers = {"Location": _location(dataset)}
-    return Replay(status=201, headers=headers, body=dataset.model_dump_json()).response()
+    return _response(201, headers, dataset)
 
 
 def _problem(request: Request, why: Problem | None) -> Response:

@@ -98,11 +98,11 @@ class JobEnvelope(Contract):
     started_at: Instant | None = Field(description="When a worker last began with it; null: none has.")
     finished_at: Instant | None = Field(description="When it reached its final state; null: it has not.")
     spec: JobSpec | None = Field(
-        description="What was asked, defaults filled in; null for a key that may not read jobs."
+        description="What was asked, defaults filled in; null without `jobs:read` (of a question, `releases:read`)."
     )
     result: Contract | None = Field(
-        description="What came of it, without the longest lists; null until it has succeeded, and for a key that may "
-        "not read jobs."
+        description="What came of it, without the longest lists; null until it has succeeded, without the scope that "
+        "shows `spec`, and once it was erased."
     )
     warnings: tuple[Warning, ...] = Field(
         default=(),

@@ -27,6 +27,7 @@ class Release(Contract):
     """A release."""
 
     id: str = Field(description="Names the release for as long as it is kept.")
+    name: str = Field(description="What the owner calls it; empty until it is named.")
     job_id: str = Field(description="The job that made it.")
     method: str = Field(description="The job's method.")
     created_at: Instant = Field(description="When it was published.")

@@ -1,15 +1,16 @@
-"""Reading one's datasets."""
+"""Reading one's datasets, and naming them."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
+from app.contracts.changes import NameAndLabels
 from app.contracts.datasets import Dataset
 from app.db.repositories import datasets
 from app.db.repositories.datasets import DatasetFilter
 from app.db.session import Database
 from app.errors import NotFoundError
 
-__all__ = ["DatasetFilter", "list_datasets", "read_dataset"]
+__all__ = ["DatasetFilter", "describe_dataset", "list_datasets", "read_dataset"]
 
 
 def read_dataset(*, database: Database, owner: str, dataset_id: str) -> Dataset:
@@ -25,6 +26,20 @@ def read_dataset(*, database: Database, owner: str, dataset_id: str) -> Dataset:
     if found is None:
         raise NotFoundError("there is no dataset with this id")
     return found
+
+
+def describe_dataset(*, database: Database, owner: str, dataset_id: str, asked: NameAndLabels) -> None:
+    """Change name or labels of the owner's dataset; errors as of `read_dataset`."""
+    changes = asked.changes()
+    if not changes:
+        read_dataset(database=database, owner=owner, dataset_id=dataset_id)
+        return
+    with database.unit_of_work() as unit:
+        there = "\x00" not in dataset_id and datasets.describe(
+            unit.connection, owner=owner, dataset_id=dataset_id, changes=changes
+        )
+    if not there:
+        raise NotFoundError("there is no dataset with this id")
 
 
 def list_datasets(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Text, cast, select
+from sqlalchemy import ColumnElement, Select, Text, cast, func, select
 
 from app.contracts.jobs import FINISHED, JobState
 from app.db.models.job import job
@@ -40,6 +40,7 @@ class JobRecord:
     fraction: float | None
     stage: str | None
     version: int | None
+    result_erased_at: datetime | None
 
     @property
     def attempts(self) -> int:
@@ -61,8 +62,9 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     job.c.listed,
     job.c.state,
     cast(job.c.labels, Text),
-    cast(job.c.spec, Text),
-    cast(job.c.result, Text),
+    # Rows that a process of the version before has written have their keys in the order of `jsonb`.
+    func.coalesce(cast(job.c.spec_shown, Text), cast(job.c.spec, Text)),
+    func.coalesce(cast(job.c.result_shown, Text), cast(job.c.result, Text)),
     cast(job.c.warnings, Text),
     job.c.release_id,
     cast(job.c.error, Text),
@@ -75,6 +77,7 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     job_progress.c.fraction,
     job_progress.c.stage,
     job_progress.c.version,
+    job.c.result_erased_at,
 )
 
 

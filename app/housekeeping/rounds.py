@@ -12,6 +12,8 @@ from app.datasets.delete import remove_leftovers as datasets_left
 from app.db.repositories import expiry, parts, reaping, stranded, workers
 from app.db.repositories.claims import Waiting
 from app.db.session import Database
+from app.jobs.erase import expire_results
+from app.jobs.erase import remove_leftovers as results_left
 from app.observability.job_metrics import WORKER_SECONDS
 from app.queue import JobQueue
 from app.releases.delete import remove_leftovers as releases_left
@@ -45,6 +47,7 @@ class Rounds:
         """Remove what has expired; `stop` ends it early."""
         self._expire_rows()
         self._expire_uploads()
+        self._expire_results()
         for key in self._orphans():
             if stop.is_set():
                 return
@@ -112,6 +115,13 @@ class Rounds:
             now=self._instant_before(timedelta()),
         )
         releases_left(database=database, storage=storage)
+
+    def _expire_results(self) -> None:
+        """Results whose time has passed, and what is left in storage of those that were erased."""
+        hours = self._settings.result_hours
+        if hours is not None:
+            expire_results(database=self._database, older_than=timedelta(hours=hours))
+        results_left(database=self._database, storage=self._storage)
 
     def _orphans(self) -> Iterator[str]:
         """Keys of objects that are old and that no row points to: an attempt stored them and died."""

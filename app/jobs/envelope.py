@@ -16,8 +16,11 @@ from app.db.repositories.job_history import StateChange
 _SUCCEEDED_PROGRESS = '{"fraction":1.0,"stage":"done"}'
 
 
-def job_json(record: JobRecord) -> str:
-    """Render the job."""
+def job_json(record: JobRecord, *, whole: bool = True) -> str:
+    """Render the job; its specification, result and warnings only for who may see the `whole` of it."""
+    spec, result, warnings = record.spec_json, record.result_json or "null", record.warnings_json
+    if not whole:
+        spec, result, warnings = "null", "null", "[]"
     started, finished, release = record.started_at, record.finished_at, record.release_id
     return (
         f'{{"id":"{record.id}","kind":"{record.kind}","method":"{record.method}","state":"{record.state}",'
@@ -25,7 +28,7 @@ def job_json(record: JobRecord) -> str:
         f'"created_at":"{rfc3339(record.created_at)}",'
         f'"started_at":{_quoted(rfc3339(started) if started else None)},'
         f'"finished_at":{_quoted(rfc3339(finished) if finished else None)},'
-        f'"spec":{record.spec_json},"result":{record.result_json or "null"},"warnings":{record.warnings_json},'
+        f'"spec":{spec},"result":{result},"warnings":{warnings},'
         f'"release_id":{_quoted(release)},"error":{record.error_json or "null"}}}'
     )
 

@@ -20,7 +20,7 @@ _NOT_READY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReleaseInput:
-    """A release that a specification names."""
+    """A release that a specification names; `linked` while it is known which record each row stands for."""
 
     id: str
     method: str
@@ -29,6 +29,7 @@ class ReleaseInput:
     columns: tuple[ReleaseColumn, ...]
     flags: tuple[str, ...]
     spec: Mapping[str, Any]
+    linked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,7 @@ class LookUp:
             columns=tuple(ReleaseColumn.model_validate(column) for column in found.columns),
             flags=tuple(found.flags),
             spec=found.spec,
+            linked=found.linked,
         )
         return None
 
@@ -153,5 +155,7 @@ class LookUp:
         found = inputs.get_job(self._connection, owner=self._owner, job_id=value)
         if found is None:
             return "there is no job with this id"
+        if found.result_erased:
+            return "the result of this job was erased when its time had passed; run it again"
         self._jobs[name] = JobInput(id=found.id, method=found.method, state=JobState(found.state), spec=found.spec)
         return None

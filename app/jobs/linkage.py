@@ -11,6 +11,8 @@ from app.jobs.inputs import Given, ReleaseInput
 
 #: Methods that change values and not who stands beside whom; of the others, what a row's true record is has no meaning.
 LINKED: Final = ("boxes", "uncertain", "condensation")
+#: Of these it has to be written which record a row stands for; records and boxes find each other.
+_BY_LINK: Final = ("uncertain", "condensation")
 
 
 def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
@@ -34,6 +36,12 @@ def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
                 f"{', '.join(f'`{method}`' for method in LINKED)} can",
             )
         ]
+    if release.method in _BY_LINK and not release.linked:
+        detail = (
+            "it is no longer known which record each row of this release stands for: its job or its original was "
+            "deleted; make the release again to audit it"
+        )
+        return [FieldError("/release_id", detail)]
     wrong = []
     if spec.original_id not in {None, release.dataset_id}:
         wrong.append(FieldError("/original_id", f"the original of this release is {release.dataset_id}"))

@@ -8,7 +8,7 @@ from app.db.repositories import job_results, jobs
 from app.db.repositories.job_results import StoredProvenance, StoredResult
 from app.db.repositories.jobs import JobFilter
 from app.db.session import Connection, Database
-from app.errors import ForbiddenError, JobFailedError, JobUnfinishedError, NotFoundError
+from app.errors import ForbiddenError, JobFailedError, JobUnfinishedError, NotFoundError, ResultExpiredError
 
 _SHOWN = frozenset(JobKind)
 
@@ -56,6 +56,8 @@ def read_result(*, database: Database, owner: str, job_id: str, answers_only: bo
         record = _mine(connection, owner=owner, job_id=job_id, answers_only=answers_only)
         _check_succeeded(record, what="result")
         found = job_results.get_result(connection, job_id=job_id)
+    if record.result_erased_at is not None:
+        raise ResultExpiredError("the result of this job was erased when its time had passed; run the job again")
     if found is None:
         raise JobFailedError(f"job {job_id} left no result")
     return found

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Final
 
-from app.db.repositories import releases
+from app.db.repositories import erasing, releases
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
-from app.releases.links import remove_links
+from app.jobs.links import remove_links
 from app.storage.protocol import Storage
 
 _NAMED_JOBS: Final = 3
@@ -29,6 +29,7 @@ def delete_release(*, database: Database, storage: Storage, owner: str, release_
             raise NotFoundError("there is no release with this id")
         _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))
         releases.mark_deleted(unit.connection, release_id=release_id, now=now)
+        erasing.forget_release(unit.connection, release_id=release_id)
     remove_leftovers(database=database, storage=storage, release_id=release_id)
 
 

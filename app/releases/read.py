@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from app.contracts.boxes import StatisticResult
+from app.contracts.changes import NameAndLabels
 from app.contracts.releases import Release, ReleaseFormat
 from app.contracts.uncertain import EstimatedStatistic
 from app.db.repositories import releases
@@ -13,7 +14,8 @@ from app.db.session import Database
 from app.errors import NotFoundError
 
 __all__ = [
-    "ReleaseFile", "ReleaseFilter", "list_releases", "read_file", "read_provenance", "read_release", "read_statistics",
+    "ReleaseFile", "ReleaseFilter", "describe_release", "list_releases", "read_file", "read_provenance",
+    "read_release", "read_statistics",
 ]  # fmt: skip
 
 #: What may be published of a statistic. Fields are listed, not left out: what is added to results stays restricted.
@@ -33,6 +35,20 @@ def read_release(*, database: Database, owner: str, release_id: str) -> Release:
     if found is None:
         raise _absent()
     return found
+
+
+def describe_release(*, database: Database, owner: str, release_id: str, asked: NameAndLabels) -> None:
+    """Change name or labels of the owner's release; errors as of `read_release`."""
+    changes = asked.changes()
+    if not changes:
+        read_release(database=database, owner=owner, release_id=release_id)
+        return
+    with database.unit_of_work() as unit:
+        there = "\x00" not in release_id and releases.describe(
+            unit.connection, owner=owner, release_id=release_id, changes=changes
+        )
+    if not there:
+        raise _absent()
 
 
 def list_releases(

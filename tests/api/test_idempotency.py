@@ -1,5 +1,6 @@
 """The same request twice is done once: replayed, refused, in flight, given back, and taken over, on real Postgres."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -50,10 +51,10 @@ def take(store: Database) -> Take:
     return taking
 
 
-def finish(store: Database, held: Reservation, body: Any = '{"b": 1.0, "a": 2}') -> None:
+def finish(store: Database, held: Reservation, *, answered: bool = True) -> None:
     with store.unit_of_work() as unit:
         unit.connection.execute(text("INSERT INTO thing (name) VALUES ('made')"))
-        complete(unit.connection, held, status=202, headers={"Location": "/v1/jobs/1"}, body=body)
+        complete(unit.connection, held, status=202, resource_id="job_1", answered=answered)
 
 
 def made(store: Database) -> int:
@@ -61,17 +62,11 @@ def made(store: Database) -> int:
         return int(connection.execute(text("SELECT count(*) FROM thing")).scalar_one())
 
 
-def test_the_first_answer_is_replayed_as_it_was_sent(store: Database, take: Take) -> None:
+def test_what_a_key_has_made_is_found_for_a_day(store: Database, take: Take) -> None:
     held = take()
     assert isinstance(held, Reservation)
     finish(store, held)
-    again = take(now=NOW + timedelta(hours=23))
-    assert isinstance(again, Replay)
-    response = again.response()
-    assert (response.status_code, response.body) == (202, b'{"b": 1.0, "a": 2}')
-    assert response.headers["idempotent-replayed"] == "true"
-    assert response.headers["location"] == "/v1/jobs/1"
-    assert response.headers["content-type"] == "application/json"
+    assert take(now=NOW + timedelta(hours=23)) == Replay("job_1", 202, answered=True)
 
 
 def test_keys_belong_to_the_owner(store: Database, take: Take) -> None:
@@ -159,12 +154,51 @@ def test_after_a_day_a_key_is_new(store: Database, take: Take) -> None:
 def test_a_later_answer_replaces_an_earlier_one(store: Database, take: Take) -> None:
     held = take()
     assert isinstance(held, Reservation)
-    finish(store, held, body={"state": "ingesting"})
+    finish(store, held, answered=False)
+    assert take() == Replay("job_1", 202, answered=False)
     with store.unit_of_work() as unit:
-        complete(unit.connection, held, status=201, headers={}, body={"state": "ready"})
-    again = take()
-    assert isinstance(again, Replay)
-    assert (again.status, again.body) == (201, '{"state": "ready"}')
+        complete(unit.connection, held, status=201, resource_id="job_1")
+    assert take() == Replay("job_1", 201, answered=True)
+
+
+#: Answers as the version before stores them: what of, status, headers, and whether the first answer was given.
+STORED_WHOLE = [
+    ("job_1", 202, {"Location": "/v1/jobs/job_1", "Retry-After": "1"}, True),
+    ("job_2", 200, {"Location": "/v1/jobs/job_2", "Preference-Applied": "wait=9"}, True),
+    ("ds_1", 202, {"Location": "/v1/datasets/ds_1"}, False),
+    ("ds_2", 202, {"Location": "/v1/datasets/ds_2", "Retry-After": "2"}, True),
+    ("ds_3", 201, {"Location": "/v1/datasets/ds_3"}, True),
+]
+SEEN = text("SELECT status, headers, body FROM idempotency WHERE key = :key")
+
+
+@pytest.mark.parametrize(("made_id", "status", "headers", "answered"), STORED_WHOLE)
+def test_what_the_version_before_writes_is_reduced_to_an_id(
+    store: Database, take: Take, made_id: str, status: int, headers: dict[str, str], *, answered: bool
+) -> None:
+    take()
+    write = text("UPDATE idempotency SET status = :status, headers = CAST(:headers AS jsonb), body = :body")
+    values = {"status": status, "headers": json.dumps(headers), "body": f'{{"id": "{made_id}", "spec": "secret"}}'}
+    with store.unit_of_work() as unit:
+        unit.connection.execute(write, values)
+    assert take() == Replay(made_id, status, answered=answered)
+    with store.read() as connection:
+        assert "secret" not in str(connection.execute(SEEN, {"key": "k"}).one())
+
+
+@pytest.mark.parametrize(("made_id", "status", "headers", "answered"), STORED_WHOLE)
+def test_the_version_before_finds_what_this_one_has_made(
+    store: Database, take: Take, made_id: str, status: int, headers: dict[str, str], *, answered: bool
+) -> None:
+    held = take()
+    assert isinstance(held, Reservation)
+    with store.unit_of_work() as unit:
+        complete(unit.connection, held, status=status, resource_id=made_id, answered=answered)
+    with store.read() as connection:
+        row = connection.execute(SEEN, {"key": "k"}).one()
+    assert (row.status, json.loads(row.body)) == (status, {"id": made_id})
+    assert row.headers["Location"] == headers["Location"]
+    assert ("Retry-After" in row.headers) == ("Retry-After" in headers), "this is how it tells whether it was answered"
 
 
 def test_of_many_at_once_one_makes_the_thing(store: Database, take: Take) -> None:

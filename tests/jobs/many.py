@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from app.contracts.base import new_id
+from app.contracts.base import Contract, new_id
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.db.repositories import releases
 from app.errors import FieldError, InvalidError
@@ -40,7 +40,7 @@ def fine(spec: ManySpec, given: Given) -> list[FieldError]:
 
 def many(check: Callable[[ManySpec, Given], list[FieldError]] = fine, *, draws: bool = False) -> Method:
     return Method(
-        "many", JobKind.AUDIT, ManySpec, Queue.BATCH, fill=fill, check=check, draws=draws,
+        "many", JobKind.AUDIT, ManySpec, Contract, Queue.BATCH, fill=fill, check=check, draws=draws,
         datasets=("dataset_id", "target_dataset_id"), releases=("release_id",), jobs=("model_job_id",),
     )  # fmt: skip
 
@@ -61,17 +61,22 @@ def published(service: Service, dataset_id: str) -> tuple[str, str]:
     with service.client() as client:
         job_id = service.submit(client, dataset_id)
     service.finish(service.claim(job_id), whole=b'{"boxes":3,"rules":[1]}')
+    return job_id, release_of(service, job_id, dataset_id)
+
+
+def release_of(service: Service, job_id: str, dataset_id: str, method: str = "boxes") -> str:
+    """Publish a release of a job."""
     release_id = new_id("rel")
     with service.database.unit_of_work() as unit:
         releases.insert_release(
             unit.connection,
             new=releases.NewRelease(
-                id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method="boxes", rows=9,
+                id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method=method, rows=9,
                 columns=[{"name": "box", "type": "integer"}], flags=["tight"], labels={}, statistics=[],
             ),
             files=[releases.ReleaseFile(format="parquet", key=f"releases/{release_id}/a.parquet", sha256="a", bytes=3)],
         )  # fmt: skip
-    return job_id, release_id
+    return release_id
 
 
 def pointers(error: InvalidError) -> list[str]:

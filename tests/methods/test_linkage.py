@@ -193,7 +193,7 @@ def test_what_cannot_be_attacked_is_refused_at_its_place(
 
 def test_releases_that_link_nobody_are_refused_by_name() -> None:
     spec = LinkageSpec(method="linkage", release_id="rel_1", dataset_id="ds_1")
-    release = ReleaseInput("rel_1", "swaps", "ds_1", 3, (), (), {"columns": ["x"]})
+    release = ReleaseInput("rel_1", "swaps", "ds_1", 3, (), (), {"columns": ["x"]}, linked=True)
     (error,) = check(
         spec, Given(releases={"release_id": release}, datasets={"dataset_id": Profile(rows=3, columns=())})
     )

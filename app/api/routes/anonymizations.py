@@ -16,7 +16,7 @@ router = APIRouter(tags=["jobs"])
     status_code=202,
     response_model=Job,
     response_description="The job, queued.",
-    responses=ASKED | responses(400, 409, 413, 415, 422, 429),
+    responses=ASKED | responses(400, 409, 410, 413, 415, 422, 429),
 )
 async def create_anonymization(request: Request, spec: AnonymizationRequest, asker: AskerDep) -> Response:
     """Anonymize a dataset; the answer is a job, and a release once it has succeeded."""

@@ -18,7 +18,7 @@ router = APIRouter(tags=["jobs"])
     status_code=202,
     response_model=Job,
     response_description="The job, queued.",
-    responses=ASKED | responses(400, 409, 413, 415, 422, 429),
+    responses=ASKED | responses(400, 409, 410, 413, 415, 422, 429),
     include_in_schema=bool(methods_of(JobKind.AUDIT)),
 )
 async def create_audit(request: Request, spec: AuditRequest, asker: AskerDep) -> Response:

@@ -11,7 +11,8 @@ from app.api.instants import CreatedAfter
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BODY, DatasetList
-from app.auth.principal import Principal
+from app.auth.principal import Principal, Scope
+from app.contracts.changes import NameAndLabels
 from app.contracts.datasets import Dataset, DatasetState
 from app.datasets import delete, read
 from app.datasets.parameters import UploadParameters
@@ -58,7 +59,7 @@ async def get_dataset_filter(
     responses={
         201: {"headers": CREATED_HEADERS},
         202: {"model": Dataset, "description": "The dataset, still being read.", "headers": READING_HEADERS},
-        **responses(400, 409, 413, 415, 422, 429, 507),
+        **responses(400, 409, 410, 413, 415, 422, 429, 507),
     },
     openapi_extra=UPLOAD_BODY,
 )
@@ -107,6 +108,26 @@ def list_datasets(
 def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: StateReader) -> Dataset:
     """One's own dataset: its state and, once it is read, its columns."""
     return read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
+
+
+@router.patch(
+    "/datasets/{dataset_id}",
+    operation_id="update_dataset",
+    summary="Name or label a dataset",
+    response_model=Dataset,
+    response_description="The dataset, for a key that may read it.",
+    responses={
+        204: {"description": "Changed; the key may not read it."},
+        **responses(400, 404, 413, 415, 422, 429),
+    },
+)
+def update_dataset(dataset_id: DatasetId, asked: NameAndLabels, resources: ResourcesDep, principal: Writer) -> Any:
+    """Change what a dataset is called; labels that are sent take the place of all former ones."""
+    mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "dataset_id": dataset_id}
+    read.describe_dataset(**mine, asked=asked)
+    if principal.missing(frozenset({Scope.DATASETS_READ})):
+        return Response(status_code=204)
+    return read.read_dataset(**mine)
 
 
 @router.delete(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
@@ -11,6 +12,7 @@ from app.api.conditional import etag_of, is_fresh
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_filters import JobFilterDep
 from app.api.job_requests import Prefer
+from app.api.job_views import reads_all, shown_job
 from app.api.pagination import After, PageDep, page
 from app.api.prefer import wait_seconds
 from app.api.problems import responses
@@ -21,8 +23,8 @@ from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.db.job_record import JobRecord
 from app.errors import UnavailableError
-from app.jobs import read
-from app.jobs.envelope import job_json, list_json
+from app.jobs import erase, read
+from app.jobs.envelope import list_json
 from app.jobs.events import events_after
 
 router = APIRouter(tags=["jobs"])
@@ -59,7 +61,8 @@ def list_jobs(resources: ResourcesDep, principal: Reader, asked: PageDep, only: 
     rows = read.list_jobs(
         database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
     )
-    shown = page(rows, asked=asked, item=job_json, place=lambda row: After(row.created_at, row.id))
+    render = partial(shown_job, principal=principal)
+    shown = page(rows, asked=asked, item=render, place=lambda row: After(row.created_at, row.id))
     return _json(list_json(shown["items"], next_cursor=shown["next_cursor"]))
 
 
@@ -80,11 +83,11 @@ async def get_job(
     """One's own job; with `Prefer: wait=N` once it has ended, or after N seconds."""
     record = await run_in_threadpool(_read, resources, principal, job_id)
     if "prefer" not in request.headers or (seconds := wait_seconds(request.headers.getlist("prefer"))) is None:
-        return _json(job_json(record))
+        return _json(shown_job(record, principal))
     if not record.finished:
         ended = await wait_finished(request, resources.notifications, job_id=job_id, seconds=seconds)
         record = await run_in_threadpool(_read, resources, principal, job_id) if ended is None else ended
-    return _json(job_json(record), headers={"Preference-Applied": f"wait={seconds}"})
+    return _json(shown_job(record, principal), headers={"Preference-Applied": f"wait={seconds}"})
 
 
 @router.post(
@@ -99,7 +102,25 @@ async def get_job(
 def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
     """End a job: a queued one at once, a running one within seconds."""
     record, asked = read.cancel_job(database=resources.database, owner=principal.owner, job_id=job_id)
-    return _json(job_json(record), status=202 if asked else 200)
+    return _json(shown_job(record, principal), status=202 if asked else 200)
+
+
+@router.delete(
+    "/jobs/{job_id}",
+    operation_id="delete_job",
+    summary="Delete a job",
+    status_code=204,
+    response_class=Response,
+    responses={204: {"description": "All that was restricted is gone; its release stays."}, **responses(404, 409, 429)},
+)
+def delete_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
+    """Erase a job for good: specification, result, restricted provenance, and which record a released row stands for.
+
+    Its release remains, with what is public of it. A job that has not ended, or that an unfinished one uses, is a
+    conflict. Afterwards the job is 404, and its Idempotency-Key 410.
+    """
+    erase.delete_job(database=resources.database, storage=resources.storage, owner=principal.owner, job_id=job_id)
+    return Response(status_code=204)
 
 
 @router.get(
@@ -107,14 +128,14 @@ def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Res
     operation_id="get_job_result",
     summary="Read the whole result of a job",
     response_model=JobResult,
-    responses=_ARTIFACT,
+    responses=_ARTIFACT | responses(410),
 )
 def get_job_result(
     job_id: JobId, resources: ResourcesDep, principal: ResultReader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Read the bare JSON of the result, a superset of the job's `result`; restricted facts included."""
     found = read.read_result(
-        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=_reads_answers_only(principal)
+        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=not reads_all(principal)
     )
     headers = {"ETag": etag_of(found.sha256)}
     if is_fresh(if_none_match, found.sha256):
@@ -171,14 +192,11 @@ async def follow_job(
         snapshot = subscription.snapshot
         if snapshot is not None and snapshot.record.finished and not any(events_after(snapshot, seen=seen)):
             return Response(status_code=204)
-        return JobStream(subscription, seen=seen, held=held.pop_all())
+        render = partial(shown_job, principal=principal)
+        return JobStream(subscription, seen=seen, render=render, held=held.pop_all())
 
 
 def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
     return read.read_job(
-        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=_reads_answers_only(principal)
+        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=not reads_all(principal)
     )
-
-
-def _reads_answers_only(principal: Principal) -> bool:
-    return bool(principal.missing(frozenset({"jobs:read"})))

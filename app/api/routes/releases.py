@@ -23,7 +23,8 @@ from app.api.schemas.releases import (
     ReleaseList,
     ReleaseStatistics,
 )
-from app.auth.principal import Principal
+from app.auth.principal import Principal, Scope
+from app.contracts.changes import NameAndLabels
 from app.contracts.releases import Release, ReleaseFormat
 from app.errors import NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, read
@@ -183,6 +184,26 @@ def get_release_provenance(
     """How the release came to be, as W3C PROV-JSON without restricted facts."""
     found = read.read_provenance(database=resources.database, owner=principal.owner, release_id=release_id)
     return _artifact(found, if_none_match)
+
+
+@router.patch(
+    "/releases/{release_id}",
+    operation_id="update_release",
+    summary="Name or label a release",
+    response_model=Release,
+    response_description="The release, for a key that may read it.",
+    responses={
+        204: {"description": "Changed; the key may not read it."},
+        **responses(400, 404, 413, 415, 422, 429),
+    },
+)
+def update_release(release_id: ReleaseId, asked: NameAndLabels, resources: ResourcesDep, principal: Writer) -> Any:
+    """Change what a release is called; labels that are sent take the place of all former ones."""
+    mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "release_id": release_id}
+    read.describe_release(**mine, asked=asked)
+    if principal.missing(frozenset({Scope.RELEASES_READ})):
+        return Response(status_code=204)
+    return read.read_release(**mine)
 
 
 @router.delete(

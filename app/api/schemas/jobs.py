@@ -74,9 +74,11 @@ _SECONDS: Final = {"schema": {"type": "integer"}, "description": "Seconds after 
 _LOCATION: Final = {"schema": {"type": "string"}, "description": "Where the job is read."}
 _APPLIED: Final = {"schema": {"type": "string"}, "description": "The preference that was honoured."}
 
+_REPLAYED: Final = {"schema": {"type": "string"}, "description": "`true` when an Idempotency-Key was used before."}
+
 #: Headers of an answer to a request for a job.
-ACCEPTED_HEADERS: Final = {"Location": _LOCATION, "Retry-After": _SECONDS, "Preference-Applied": _APPLIED}
-FINISHED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED}
+FINISHED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED, "Idempotent-Replayed": _REPLAYED}
+ACCEPTED_HEADERS: Final = FINISHED_HEADERS | {"Retry-After": _SECONDS}
 READ_HEADERS: Final = {"Preference-Applied": _APPLIED}
 ETAG_HEADERS: Final = {
     "ETag": {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}

@@ -52,6 +52,9 @@ job = Table(
     Column("parts_left", Integer, comment="of a whole: parts that have not ended; nobody else works on it until then"),
     Column("requested_by", Text, comment="id of the API key that asked"),
     Column("result", JSONB, comment="the summary"),
+    # `spec` and `result` once more, as they are shown; processes of the version before know the two above only.
+    Column("spec_shown", JSON, comment="the specification, keys in the order of the contract"),
+    Column("result_shown", JSON, comment="the summary, keys in the order of the contract"),
     Column(
         "warnings",
         JSON,
@@ -70,6 +73,8 @@ job = Table(
     Column("started_at", DateTime(timezone=True)),
     Column("finished_at", DateTime(timezone=True)),
     Column("expires_at", DateTime(timezone=True)),
+    Column("result_erased_at", DateTime(timezone=True), comment="when its result was erased"),
+    Column("erased_at", DateTime(timezone=True), comment="when all that is restricted of it was erased: a tombstone"),
     CheckConstraint("state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="state"),
     CheckConstraint("(finished_at IS NULL) = (state IN ('queued', 'running'))", name="finished"),
     Index("ix_job_owner_created_at", "owner", "created_at", "id"),

@@ -10,6 +10,7 @@ release = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False, server_default="", comment="what the owner calls it"),
     Column("job_id", Text, ForeignKey("job.id"), nullable=False, unique=True),
     Column("dataset_id", Text, ForeignKey("dataset.id"), nullable=False),
     Column("method", Text, nullable=False),

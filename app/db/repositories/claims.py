@@ -171,6 +171,7 @@ def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetim
             state=ending.state,
             finished_at=func.clock_timestamp(),
             result=None if ending.result is None else dict(ending.result),
+            result_shown=None if ending.result is None else dict(ending.result),
             warnings=[warning.model_dump(mode="json") for warning in ending.warnings],
             release_id=ending.release_id,
             error=None if ending.error is None else dict(ending.error),

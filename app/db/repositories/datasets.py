@@ -106,6 +106,12 @@ def set_ready(connection: Connection, *, dataset_id: str, profile: Profile, data
     return connection.execute(statement).rowcount == 1
 
 
+def describe(connection: Connection, *, owner: str, dataset_id: str, changes: Mapping[str, Any]) -> bool:
+    """Change what the owner calls a dataset; False when there is none."""
+    mine = update(dataset).where(_visible(owner), dataset.c.id == dataset_id)
+    return connection.execute(mine.values(**changes)).rowcount == 1
+
+
 def lock(connection: Connection, *, owner: str, dataset_id: str) -> bool:
     """Keep submissions away from the owner's dataset until the transaction ends; False when there is none."""
     statement = select(dataset.c.id).where(_visible(owner), dataset.c.id == dataset_id).with_for_update()

@@ -1,7 +1,8 @@
-"""Idempotency keys: one row per owner and key."""
+"""Idempotency keys: one row per owner and key. It says what the key has made, and nothing of what was answered."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from sqlalchemy import Connection, and_, delete, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -9,14 +10,22 @@ from sqlalchemy.dialects.postgresql import insert
 from app.db.models.idempotency import idempotency
 
 
+class KeyState(StrEnum):
+    """How far the first request with a key has come."""
+
+    RESERVED = "reserved"
+    ACCEPTED = "accepted"
+    ANSWERED = "answered"
+
+
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A key that somebody holds: in flight while `status` is None, else answered."""
+    """A key that somebody holds; `resource_id` and `status` once what it asks for is there."""
 
     fingerprint: str
+    state: KeyState
+    resource_id: str | None
     status: int | None
-    headers: dict[str, str]
-    body: str
     leased_until: datetime
 
 
@@ -36,9 +45,9 @@ def take(
         "fingerprint": fingerprint,
         "token": token,
         "leased_until": now + lease,
+        "state": KeyState.RESERVED,
+        "resource_id": None,
         "status": None,
-        "headers": None,
-        "body": None,
         "created_at": now,
     }
     statement = insert(idempotency).values(owner=owner, key=key, **values)
@@ -46,7 +55,7 @@ def take(
         index_elements=[idempotency.c.owner, idempotency.c.key],
         set_=values,
         where=or_(
-            and_(idempotency.c.status.is_(None), idempotency.c.leased_until <= now),
+            and_(idempotency.c.state == KeyState.RESERVED, idempotency.c.leased_until <= now),
             idempotency.c.created_at <= now - forgotten,
         ),
     )
@@ -57,9 +66,9 @@ def held(connection: Connection, *, owner: str, key: str) -> Guarded | None:
     """What is known of a key."""
     statement = select(
         idempotency.c.fingerprint,
+        idempotency.c.state,
+        idempotency.c.resource_id,
         idempotency.c.status,
-        idempotency.c.headers,
-        idempotency.c.body,
         idempotency.c.leased_until,
     ).where(idempotency.c.owner == owner, idempotency.c.key == key)
     row = connection.execute(statement).one_or_none()
@@ -67,21 +76,21 @@ def held(connection: Connection, *, owner: str, key: str) -> Guarded | None:
         return None
     return Guarded(
         fingerprint=row.fingerprint,
+        state=KeyState(row.state),
+        resource_id=row.resource_id,
         status=row.status,
-        headers=row.headers or {},
-        body=row.body or "",
         leased_until=row.leased_until,
     )
 
 
 def complete(
-    connection: Connection, *, owner: str, key: str, token: str, status: int, headers: dict[str, str], body: str
+    connection: Connection, *, owner: str, key: str, token: str, state: KeyState, status: int, resource_id: str
 ) -> bool:
-    """Remember the answer; False when the lease was lost to another request."""
+    """Remember what the key has made; False when the lease was lost to another request."""
     statement = (
         update(idempotency)
         .where(idempotency.c.owner == owner, idempotency.c.key == key, idempotency.c.token == token)
-        .values(status=status, headers=headers, body=body)
+        .values(state=state, status=status, resource_id=resource_id)
     )
     return connection.execute(statement).rowcount == 1
 
@@ -93,7 +102,7 @@ def release(connection: Connection, *, owner: str, key: str, token: str) -> None
             idempotency.c.owner == owner,
             idempotency.c.key == key,
             idempotency.c.token == token,
-            idempotency.c.status.is_(None),
+            idempotency.c.state == KeyState.RESERVED,
         )
     )
 

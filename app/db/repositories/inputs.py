@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, exists, func, or_, select
 
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.jobs import JobState
@@ -12,6 +12,7 @@ from app.db.models.dataset import dataset
 from app.db.models.job import job
 from app.db.models.job_input import job_input
 from app.db.models.release import release
+from app.db.models.release_link import release_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class FoundDataset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRelease:
-    """A release that a submission names, and the specification it was made with."""
+    """A release that a submission names, the specification it was made with, and whether its rows can be linked."""
 
     id: str
     method: str
@@ -34,6 +35,7 @@ class FoundRelease:
     columns: Sequence[Mapping[str, str]]
     flags: Sequence[str]
     spec: Mapping[str, Any]
+    linked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,15 @@ class FoundJob:
     method: str
     state: str
     spec: Mapping[str, Any]
+    result_erased: bool
+
+
+_LINKED = (
+    exists()
+    .where(release_link.c.release_id == release.c.id, dataset.c.id == release_link.c.dataset_id)
+    .where(dataset.c.state != DatasetState.DELETED, job.c.erased_at.is_(None))
+    .correlate(release, job)
+)
 
 
 def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> FoundDataset | None:
@@ -75,7 +86,7 @@ def lock_release(connection: Connection, *, owner: str, release_id: str) -> Foun
     statement = (
         select(
             release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
-            job.c.spec,
+            job.c.spec, _LINKED.label("linked"),
         )
         .join(job, job.c.id == release.c.job_id)
         .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
@@ -86,12 +97,13 @@ def lock_release(connection: Connection, *, owner: str, release_id: str) -> Foun
 
 
 def get_job(connection: Connection, *, owner: str, job_id: str) -> FoundJob | None:
-    """The owner's listed job of this id; listed jobs are never removed."""
+    """The owner's listed job of this id, of which nothing can be erased until the transaction ends."""
     if "\x00" in job_id:
         return None
-    statement = select(job.c.id, job.c.method, job.c.state, job.c.spec)
-    mine = statement.where(job.c.id == job_id, job.c.owner == owner, job.c.listed)
-    row = connection.execute(mine).mappings().first()
+    erased = job.c.result_erased_at.is_not(None).label("result_erased")
+    statement = select(job.c.id, job.c.method, job.c.state, job.c.spec, erased)
+    mine = statement.where(job.c.id == job_id, job.c.owner == owner, job.c.listed, job.c.erased_at.is_(None))
+    row = connection.execute(mine.with_for_update(read=True, key_share=True)).mappings().first()
     return None if row is None else FoundJob(**row)
 
 

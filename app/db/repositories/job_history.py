@@ -40,7 +40,11 @@ _LOG = (
     .where(job_event.c.job_id == job.c.id)
     .scalar_subquery()
 )
-_SNAPSHOTS = select_jobs().add_columns(_LOG).where(job.c.id == any_(bindparam("job_ids", type_=ARRAY(String))))
+_SNAPSHOTS = (
+    select_jobs()
+    .add_columns(_LOG)
+    .where(job.c.id == any_(bindparam("job_ids", type_=ARRAY(String))), job.c.erased_at.is_(None))
+)
 
 
 def snapshots(connection: Connection, *, job_ids: Sequence[str]) -> dict[str, JobSnapshot]:

@@ -143,6 +143,11 @@ def users_of_release(connection: Connection, *, release_id: str, limit: int) -> 
     return _users(connection, job_input.c.release_id == release_id, limit=limit)
 
 
+def users_of_job(connection: Connection, *, job_id: str, limit: int) -> list[tuple[str, bool]]:
+    """Ids of jobs that still need the result of an earlier one, and whether each is listed."""
+    return _users(connection, job_input.c.source_job_id == job_id, limit=limit)
+
+
 def _users(connection: Connection, used: ColumnElement[bool], *, limit: int) -> list[tuple[str, bool]]:
     statement = (
         select(job.c.id, job.c.listed)

@@ -21,7 +21,7 @@ from app.db.repositories.notify import notify
 _SUBMISSION_LOCK = 0x6A6F62
 
 _BY_ID = select_jobs().where(job.c.id == bindparam("job_id", type_=String))
-_BY_OWNER = _BY_ID.where(job.c.owner == bindparam("owner", type_=String))
+_BY_OWNER = _BY_ID.where(job.c.owner == bindparam("owner", type_=String), job.c.erased_at.is_(None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,7 @@ def insert_job(connection: Connection, *, new: NewJob) -> None:
             state=JobState.QUEUED,
             labels=dict(new.labels),
             spec=dict(new.spec),
+            spec_shown=dict(new.spec),
             seed=new.seed,
             draw=new.draw,
             requested_by=new.requested_by,
@@ -113,7 +114,7 @@ def list_jobs(
     """The owner's listed jobs, newest first, strictly before the (created_at, id) of a cursor."""
     statement = (
         select_jobs()
-        .where(job.c.owner == owner, job.c.listed)
+        .where(job.c.owner == owner, job.c.listed, job.c.erased_at.is_(None))
         .order_by(job.c.created_at.desc(), job.c.id.desc())
         .limit(limit)
     )

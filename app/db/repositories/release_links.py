@@ -1,4 +1,4 @@
-"""Pointers to links: which record each row of a release stands for. They go with the release or with its original."""
+"""Pointers to links: which record each row of a release stands for. They go with release, job or original."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from sqlalchemy import Connection, delete, insert, or_, select
 
 from app.contracts.datasets import DatasetState
 from app.db.models.dataset import dataset
+from app.db.models.job import job
 from app.db.models.release import release
 from app.db.models.release_link import release_link
 
@@ -22,7 +23,8 @@ def get_key(connection: Connection, *, owner: str, release_id: str) -> str | Non
         .join(release, release.c.id == release_link.c.release_id)
         .join(dataset, dataset.c.id == release_link.c.dataset_id)
         .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
-        .where(dataset.c.state != DatasetState.DELETED)
+        .join(job, job.c.id == release.c.job_id)
+        .where(dataset.c.state != DatasetState.DELETED, job.c.erased_at.is_(None))
     )
     return connection.execute(statement).scalar_one_or_none()
 
@@ -30,12 +32,19 @@ def get_key(connection: Connection, *, owner: str, release_id: str) -> str | Non
 def due(
     connection: Connection, *, limit: int, release_id: str | None = None, dataset_id: str | None = None
 ) -> list[str]:
-    """Storage keys of links whose release or original was deleted; of all, of one release, or of one original."""
+    """Storage keys of links whose release, job or original was deleted; of all, of one release, of one original."""
     statement = (
         select(release_link.c.key)
         .join(release, release.c.id == release_link.c.release_id)
         .join(dataset, dataset.c.id == release_link.c.dataset_id)
-        .where(or_(release.c.deleted_at.is_not(None), dataset.c.state == DatasetState.DELETED))
+        .join(job, job.c.id == release.c.job_id)
+        .where(
+            or_(
+                release.c.deleted_at.is_not(None),
+                dataset.c.state == DatasetState.DELETED,
+                job.c.erased_at.is_not(None),
+            )
+        )
         .limit(limit)
     )
     if release_id is not None:

@@ -129,6 +129,12 @@ def get_public_provenance(connection: Connection, *, owner: str, release_id: str
     return connection.execute(statement).scalar_one_or_none()
 
 
+def describe(connection: Connection, *, owner: str, release_id: str, changes: Mapping[str, Any]) -> bool:
+    """Change what the owner calls a release; False when there is none."""
+    mine = update(release).where(_visible(owner), release.c.id == release_id)
+    return connection.execute(mine.values(**changes)).rowcount == 1
+
+
 def lock(connection: Connection, *, owner: str, release_id: str) -> bool:
     """Keep submissions away from the owner's release until the transaction ends; False when there is none."""
     statement = select(release.c.id).where(_visible(owner), release.c.id == release_id).with_for_update()
@@ -171,6 +177,7 @@ def _select(owner: str) -> Select[Any]:
     )
     return select(
         release.c.id,
+        release.c.name,
         release.c.job_id,
         release.c.method,
         release.c.created_at,
@@ -186,6 +193,7 @@ def _select(owner: str) -> Select[Any]:
 def _release(row: Any) -> Release:
     return Release(
         id=row.id,
+        name=row.name,
         job_id=row.job_id,
         method=row.method,
         created_at=row.created_at,

@@ -1,4 +1,4 @@
-"""Removing links: what says which record a released row stands for goes with the release or with its original."""
+"""Removing links: what says which record a released row stands for goes with the release, its job or its original."""
 
 from typing import Final
 
@@ -12,9 +12,9 @@ _BATCH: Final = 100
 def remove_links(
     *, database: Database, storage: Storage, release_id: str | None = None, dataset_id: str | None = None
 ) -> int:
-    """Remove the links of deleted releases and of releases of deleted originals.
+    """Remove the links of deleted releases, of releases of deleted originals, and of those whose job was deleted.
 
-    Deleting either calls this for what hangs on it; housekeeping calls it for all, to end what a crash interrupted.
+    Deleting one of them calls this for what hangs on it; housekeeping for all, to end what a crash interrupted.
 
     Returns
     -------

@@ -1,0 +1,115 @@
+"""Deleting jobs: what is restricted of them is erased, their releases stay; and results whose time has passed."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+import structlog
+
+from app.contracts.jobs import JobKind, JobState
+from app.db.repositories import erasing
+from app.db.repositories.erasing import Erasable
+from app.db.repositories.job_inputs import users_of_job, users_of_release
+from app.db.session import Database, UnitOfWork
+from app.errors import JobInUseError, NotFoundError
+from app.jobs.links import remove_links
+from app.storage.protocol import Storage
+
+#: With these fields a release is asked and attacked; each of them is told by its public provenance as well.
+_OF_THE_RELEASE: Final = ("method", "columns", "keep", "k", "bounds", "domains", "model", "scaling")
+_SHOWN: Final = frozenset(JobKind)
+_NAMED_JOBS: Final = 3
+_BATCH: Final = 100
+_RETRY_SECONDS: Final = 2
+
+log = structlog.get_logger(__name__)
+
+
+def delete_job(*, database: Database, storage: Storage, owner: str, job_id: str) -> None:
+    """Erase the owner's job; what was restricted of it is gone when this returns, its release remains.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such job.
+    JobInUseError
+        If it has not ended, or an unfinished job uses it or the link of its release.
+    """
+    with database.unit_of_work() as unit:
+        found = None if "\x00" in job_id else erasing.lock(unit.connection, owner=owner, job_id=job_id)
+        if found is None or found.kind not in _SHOWN:
+            raise NotFoundError("there is no job with this id")
+        parts = _free_parts(unit, found)
+        _refuse_in_use(unit, found)
+        erasing.erase(unit.connection, found=found, spec=_kept(found))
+    remove_leftovers(database=database, storage=storage, job_id=job_id)
+    if found.release_id is not None:
+        remove_links(database=database, storage=storage, release_id=found.release_id)
+    for one in (job_id, *parts):  # checkpoints, and what attempts that were lost have left
+        for stored in list(storage.list(f"jobs/{one}/")):
+            storage.delete(stored.key)
+
+
+def expire_results(*, database: Database, older_than: timedelta) -> int:
+    """Empty the restricted results of jobs that ended that long ago; specification and provenance stay. How many."""
+    expired = 0
+    while True:
+        with database.unit_of_work() as unit:
+            ids = erasing.expire_results(unit.connection, older_than=older_than, limit=_BATCH)
+        for job_id in ids:
+            log.info("job.result_erased", job_id=job_id)
+        expired += len(ids)
+        if len(ids) < _BATCH:
+            return expired
+
+
+def remove_leftovers(*, database: Database, storage: Storage, job_id: str | None = None) -> int:
+    """Remove from storage the results that were erased; housekeeping calls this for all, to end what was interrupted.
+
+    Returns
+    -------
+    int
+        Files removed.
+    """
+    removed = 0
+    while keys := _left(database, job_id):
+        for key in keys:
+            storage.delete(key)
+        with database.unit_of_work() as unit:
+            erasing.forget_results(unit.connection, keys=keys)
+        removed += len(keys)
+    return removed
+
+
+def _left(database: Database, job_id: str | None) -> list[str]:
+    with database.read() as connection:
+        return erasing.results_left(connection, limit=_BATCH, job_id=job_id)
+
+
+def _free_parts(unit: UnitOfWork, found: Erasable) -> list[str]:
+    """The job's parts, none of which is at work any more."""
+    if not found.finished:
+        raise JobInUseError("the job has not ended: cancel it or wait until it has", retry_after=_RETRY_SECONDS)
+    parts = erasing.parts_of(unit.connection, job_id=found.id)
+    if JobState.RUNNING in parts.values():
+        detail = "parts of this job are still stopping; delete it in a moment"
+        raise JobInUseError(detail, retry_after=_RETRY_SECONDS)
+    return list(parts)
+
+
+def _refuse_in_use(unit: UnitOfWork, found: Erasable) -> None:
+    """Questions need nothing of what is erased; audits of the release and jobs that use the result do."""
+    users = users_of_job(unit.connection, job_id=found.id, limit=_NAMED_JOBS)
+    if found.release_id is not None:
+        attacks = users_of_release(unit.connection, release_id=found.release_id, limit=_BATCH)
+        users += [(job_id, listed) for job_id, listed in attacks if listed]
+    if users:
+        named = ", ".join(job_id for job_id, _ in users[:_NAMED_JOBS])
+        detail = f"unfinished jobs use this job or its release ({named}): cancel them or wait until they have ended"
+        raise JobInUseError(detail)
+
+
+def _kept(found: Erasable) -> dict[str, Any]:
+    """What is needed of the specification for as long as its release is there."""
+    if found.release_id is None:
+        return {}
+    return {name: found.spec[name] for name in _OF_THE_RELEASE if name in found.spec}

@@ -1,0 +1,169 @@
+"""What every route shows to a key with a single scope. A route that is not in the table fails."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from app.auth.principal import Scope
+from app.contracts.base import new_id
+from app.contracts.jobs import JobState
+from app.db.models.provenance import provenance
+from app.db.repositories import claims
+from app.db.repositories.job_results import StoredResult
+from tests.api.test_routes import ROUTES
+from tests.jobs.many import release_of
+from tests.jobs.service import Service, body
+
+#: Pieces of an answer, and where each is from.
+SIGNS = {
+    '"distinct":40': "profile",
+    '"partition":"fast"': "spec",
+    '"original_id"': "spec",
+    "planted_result": "result",
+    "planted_whole_provenance": "whole provenance",
+    '"queries"': "question",
+    '"neighbours"': "question",
+    "planted_answer": "answer",
+    "planted_label": "release",
+    "planted_data": "data",
+    "planted_public": "public provenance",
+    '"estimate":38.6': "statistics",
+}
+ASYNC = {"Prefer": "respond-async"}
+COUNT: dict[str, Any] = {"queries": [{"age": [30, 40]}]}
+JOB = {"jobs:read": "spec, result"}
+ANSWERED = {"jobs:read": "question, answer", "releases:read": "question, answer"}
+#: Method and path (a word after it tells variants apart) -> scope -> what is shown. Other scopes are refused; what
+#: `admin` sees that no single scope does stands under it.
+TABLE: dict[str, dict[str, str]] = {
+    "POST /v1/datasets": {"datasets:write": ""},
+    "GET /v1/datasets": {"datasets:read": "profile"},
+    "GET /v1/datasets/{dataset_id}": {"datasets:read": "profile"},
+    "PATCH /v1/datasets/{dataset_id}": {"datasets:write": "", "admin": "profile"},
+    "DELETE /v1/datasets/{dataset_id}": {"datasets:write": ""},
+    "POST /v1/anonymizations": {"jobs:write": "", "admin": "spec"},
+    "POST /v1/anonymizations waited": {"jobs:write": "", "admin": "spec"},
+    "POST /v1/anonymizations replayed": {"jobs:write": "", "admin": "spec, result"},
+    "POST /v1/audits": {"jobs:write": "", "admin": "spec"},
+    "GET /v1/jobs": JOB,
+    "GET /v1/jobs/{job_id}": JOB,
+    "GET /v1/jobs/{job_id} waited": JOB,
+    "GET /v1/jobs/{question_id}": ANSWERED,
+    "DELETE /v1/jobs/{job_id}": {"jobs:write": ""},
+    "POST /v1/jobs/{job_id}/cancel": {"jobs:write": "", "admin": "spec, result"},
+    "POST /v1/jobs/{question_id}/cancel": {"jobs:write": "", "admin": "question, answer"},
+    "GET /v1/jobs/{job_id}/result": {"jobs:read": "result"},
+    "GET /v1/jobs/{question_id}/result": {"jobs:read": "answer", "releases:read": "answer"},
+    "GET /v1/jobs/{job_id}/provenance": {"jobs:read": "whole provenance"},
+    "GET /v1/jobs/{job_id}/events": JOB,
+    "GET /v1/jobs/{question_id}/events": ANSWERED,
+    "GET /v1/releases": {"releases:read": "release"},
+    "GET /v1/releases/{release_id}": {"releases:read": "release"},
+    "GET /v1/releases/{release_id}/data": {"releases:read": "data"},
+    "HEAD /v1/releases/{release_id}/data": {"releases:read": ""},
+    "GET /v1/releases/{release_id}/statistics": {"releases:read": "statistics"},
+    "GET /v1/releases/{release_id}/provenance": {"releases:read": "public provenance"},
+    "PATCH /v1/releases/{release_id}": {"releases:write": "", "admin": "release"},
+    "DELETE /v1/releases/{release_id}": {"releases:write": ""},
+    "POST /v1/releases/{release_id}/count": {"releases:read": "question"},
+    "POST /v1/releases/{release_id}/classify": {"releases:read": "question"},
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """One of everything, all finished, and nobody else's."""
+
+    dataset_id: str
+    job_id: str
+    question_id: str
+    release_id: str
+    asked: dict[str, Any]
+
+    def request(self, route: str) -> dict[str, Any]:
+        """What a route is sent."""
+        method, path = route.split(" ")[:2]
+        sent = SENT.get(route, lambda _: {})(self)
+        return {"method": method, "url": path.format(**vars(self)), **sent}
+
+
+SENT: dict[str, Callable[[World], dict[str, Any]]] = {
+    "POST /v1/datasets": lambda _: {"content": b"a\n1\n", "headers": ASYNC | {"Content-Type": "text/csv"}},
+    "PATCH /v1/datasets/{dataset_id}": lambda _: {"json": {"name": "other"}},
+    "PATCH /v1/releases/{release_id}": lambda _: {"json": {"name": "other"}},
+    "POST /v1/anonymizations": lambda world: {"json": body(world.dataset_id)},
+    "POST /v1/anonymizations waited": lambda world: {"json": body(world.dataset_id), "headers": {"Prefer": "wait=1"}},
+    "POST /v1/anonymizations replayed": lambda world: {"json": world.asked, "headers": {"Idempotency-Key": "once"}},
+    "POST /v1/audits": lambda world: {"json": {"method": "linkage", "release_id": world.release_id}},
+    "GET /v1/jobs/{job_id} waited": lambda _: {"headers": {"Prefer": "wait=1"}},
+    "GET /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
+    "HEAD /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
+    "POST /v1/releases/{release_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
+    "POST /v1/releases/{release_id}/classify": lambda _: {
+        "json": {"label": "town", "neighbours": 1, "points": [[1, 2]]},
+        "headers": ASYNC,
+    },
+}  # fmt: skip
+
+
+def succeed(service: Service, job_id: str, sign: str) -> None:
+    claimed = service.claim(job_id)
+    ending = claims.Ending(state=JobState.SUCCEEDED, outcome="succeeded", result={"note": sign})
+    whole = f'{{"note":"{sign}"}}'.encode()
+    with service.database.unit_of_work() as unit:
+        claims.finish(unit.connection, claimed=claimed, ending=ending)
+        stored = StoredResult(body=whole, key=None, bytes=len(whole), sha256="ab" * 32)
+        claims.insert_result(unit.connection, job_id=job_id, result=stored)
+
+
+def world(service: Service) -> World:
+    """Everything there is, of a new owner."""
+    service.owner = new_id("owner")
+    dataset_id = service.dataset()
+    asked = body(dataset_id, keep=["town"])
+    with service.client() as client:
+        once = {"Idempotency-Key": "once"}
+        job_id = client.post("/v1/anonymizations", json=asked, headers=once).json()["id"]
+        succeed(service, job_id, "planted_result")
+        release_id = release_of(service, job_id, dataset_id)
+        key = f"releases/{release_id}/a.parquet"
+        with service.app.state.resources.storage.writer(key) as writer:
+            writer.write(b"planted_data")
+        with service.database.unit_of_work() as unit:
+            unit.connection.exec_driver_sql(
+                'UPDATE release SET labels = \'{"planted_label": ""}\', statistics = \'[{"estimate": 38.6}]\''
+                f" WHERE id = '{release_id}'"
+            )
+            unit.connection.exec_driver_sql(f"UPDATE release_file SET bytes = 12 WHERE key = '{key}'")
+        service.store_provenance(job_id, {"entity": "planted_whole_provenance"})
+        with service.database.unit_of_work() as unit:
+            public = provenance.update().where(provenance.c.job_id == job_id).values(public={"of": "planted_public"})
+            unit.connection.execute(public)
+        question = client.post(f"/v1/releases/{release_id}/count", json=COUNT, headers=ASYNC).json()["id"]
+        succeed(service, question, "planted_answer")
+    return World(dataset_id, job_id, question, release_id, asked)
+
+
+def test_every_route_is_in_the_table() -> None:
+    known = {(route.split(" ")[0], route.split(" ")[1].replace("question_id", "job_id")) for route in TABLE}
+    assert known - {("HEAD", "/v1/releases/{release_id}/data")} == {
+        (method, path) for method, path, _ in ROUTES if path.startswith("/v1/")
+    }
+
+
+@pytest.mark.parametrize("route", TABLE)
+def test_a_key_is_shown_what_its_scope_is_for(shared: Service, route: str) -> None:
+    expected = {scope: {sign for sign in signs.split(", ") if sign} for scope, signs in TABLE[route].items()}
+    expected.setdefault("admin", set().union(*expected.values()))
+    made = world(shared)
+    for scope in Scope:
+        with shared.client(None, scope) as client:
+            answer = client.request(**made.request(route))
+        shown = {sign for piece, sign in SIGNS.items() if piece in answer.text.replace(" ", "")}
+        assert shown == expected.get(scope, set()), scope
+        assert (answer.status_code == 403) == (scope not in expected), (scope, answer.text)
+        assert answer.status_code < 300 or scope not in expected, (scope, answer.text)
+        if answer.status_code < 300 and not route.startswith(("GET", "HEAD")):
+            made = world(shared)
