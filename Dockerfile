@@ -25,11 +25,13 @@ RUN python -m venv /srv/surebox && /srv/surebox/bin/pip install --quiet --requir
 COPY --from=wheel /wheels /wheels
 RUN /srv/surebox/bin/pip install --quiet --no-deps --no-index /wheels/*.whl && /srv/surebox/bin/python -m compileall -q /srv/surebox
 
+# The algorithms are compiled for the processor that builds the image; on another kind a worker compiles them at its start.
 FROM base AS worker-packages
 COPY requirements/worker.txt requirements.txt
 RUN python -m venv /srv/surebox && /srv/surebox/bin/pip install --quiet --require-hashes --requirement requirements.txt
 COPY --from=wheel /wheels /wheels
 RUN /srv/surebox/bin/pip install --quiet --no-deps --no-index /wheels/*.whl && /srv/surebox/bin/python -m compileall -q /srv/surebox
+RUN /srv/surebox/bin/surebox kernels
 
 # No root, no shell tools beyond the base image; two folders are ours to write.
 FROM ${PYTHON} AS runtime

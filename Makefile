@@ -27,10 +27,14 @@ $(VENV)/.demo: requirements/demo.txt requirements/install.sh pyproject.toml
 $(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml
 	@requirements/install.sh dev
 
-install: $(VENV)/.demo ## .venv with all that runs the service on one machine
+install: $(VENV)/.demo ## .venv with all that runs the service on one machine, its algorithms compiled
+	@echo "Compiling the algorithms for this machine"
+	@$(BIN)/surebox kernels
 	@echo "Ready: make demo, make serve"
 
 demo: $(VENV)/.demo ## anonymize real microdata, see the result (DATA="file.csv …" for your own)
+	@echo "Compiling what the demo needs for this machine (make install compiles everything)"
+	@$(BIN)/surebox kernels ingest boxes
 	@$(BIN)/surebox demo $(addprefix --data ,$(DATA)) $(ARGS)
 
 serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS="--port 8001 --workers 4")

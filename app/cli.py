@@ -91,7 +91,7 @@ def serve(
         folder=DataFolder(data_dir or DEFAULT_DATA_DIR),
         listener=listen(host, port),
         workers=workers or max(1, usable_cores() // 2),
-        say=say,
+        say=typer.echo,
     ).run()
 
 
@@ -105,6 +105,15 @@ def worker(
     from app.embedded.worker import become_worker
 
     become_worker(load_settings(), queue=queue.value, concurrency=concurrency)
+
+
+@cli.command()
+def kernels(methods: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None) -> None:
+    """Compile the algorithms for this machine, once an installation; what is compiled already stays."""
+    from app.embedded.worker import become_compiler
+
+    require(*WORKER_PACKAGES, extras="worker")
+    become_compiler(load_settings(), methods=methods or [])
 
 
 @cli.command()
@@ -281,11 +290,6 @@ def require(*packages: str, extras: str) -> None:
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise CannotStartError(f"Not installed: {', '.join(missing)}. Install: pip install 'surebox[{extras}]'")
-
-
-def say(line: str) -> None:
-    """Tell the person at the terminal."""
-    typer.echo(line)
 
 
 if __name__ == "__main__":

@@ -24,3 +24,4 @@ same="--constraint requirements/dev.txt --no-annotate"
     compile api $same pyproject.toml --extra s3
     compile build $same --group build
 }
+compile uv --no-annotate ${UPGRADE:+--upgrade} --group bootstrap

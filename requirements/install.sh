@@ -1,6 +1,7 @@
 #!/bin/sh
 # Brings .venv to what a lock says: requirements/install.sh demo|dev
-# uv is used where it is found (seconds), venv and pip where it is not (a minute). Every file is checked by its hash.
+# uv is used where it is found; elsewhere pip fetches it into .venv first, which is still faster than pip alone by a
+# minute. Where it cannot be had, pip installs everything. Every file is checked by its hash.
 set -eu
 cd "$(dirname "$0")/.."
 lock=$1
@@ -29,14 +30,15 @@ quietly() {
     "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 }
 
-if uv --version >/dev/null 2>&1; then with_uv=yes; else with_uv=no; fi
+uv=uv
+$uv --version >/dev/null 2>&1 || uv=
 
 if ! recent "$venv/bin/python"; then
     python=$(find_python)
     rm -rf "$venv"
     echo "Making $venv with $("$python" --version)"
-    if [ "$with_uv" = yes ]; then
-        quietly uv venv --quiet --python "$python" "$venv"
+    if [ -n "$uv" ]; then
+        quietly "$uv" venv --quiet --python "$python" "$venv"
     else
         "$python" -m venv "$venv" >"$log" 2>&1 || {
             cat "$log" >&2
@@ -47,21 +49,33 @@ if ! recent "$venv/bin/python"; then
     fi
 fi
 
-echo "Installing requirements/$lock.txt"
+if [ -z "$uv" ]; then
+    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || quietly "$venv/bin/python" -m ensurepip
+    if ! "$venv/bin/uv" --version >/dev/null 2>&1; then
+        echo "Fetching uv into $venv, which installs the rest"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
+            --requirement requirements/uv.txt >"$log" 2>&1 || echo "uv cannot be had here; pip goes on without it"
+    fi
+    if "$venv/bin/uv" --version >/dev/null 2>&1; then uv=$venv/bin/uv; fi
+fi
+
+echo "Installing requirements/$lock.txt ($(grep -c '==' "requirements/$lock.txt") packages)"
 # For people everything is compiled now, so that the first start is as fast as the next. Tests load a part of dev only:
 # what they load is compiled then.
 if [ "$lock" = demo ]; then uv_compile=--compile-bytecode pip_compile=--compile
 else uv_compile=--no-compile-bytecode pip_compile=--no-compile; fi
-if [ "$with_uv" = yes ]; then
-    install() { quietly uv pip install --quiet "$uv_compile" --python "$venv/bin/python" "$@"; }
+if [ -n "$uv" ]; then
+    install() { quietly "$uv" pip install --quiet "$uv_compile" --python "$venv/bin/python" "$@"; }
 else
-    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || quietly "$venv/bin/python" -m ensurepip
     install() {
         quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$pip_compile" "$@"
     }
 fi
 install --require-hashes --requirement "requirements/$lock.txt"
 install --no-deps --no-build-isolation --editable .
+
+# Kernels of versions before lay here.
+rm -rf .numba_cache
 
 # The dev lock holds the demo lock, in the same versions.
 touch "$venv/.$lock"

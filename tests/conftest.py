@@ -10,11 +10,12 @@ from xdist.remote import Producer
 
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
+from app.embedded.worker import LOCATOR
 from tests.servers import Databases, new_broker, new_postgres, short_folder
 from tests.sharing import ByFolder
 
-# One folder of compiled kernels for this process and every worker that a test starts: each compiles once a checkout.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
+# Kernels of the environment that the tests run in: this process and every worker that a test starts share them.
+os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", LOCATOR)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFolder:

@@ -21,7 +21,7 @@ from workers.runners.column_secrets import seal_anew_where_asked
 from workers.runners.presence import Presence
 from workers.runners.registry import preload
 from workers.runners.resources import STOP_SIGNAL, open_resources
-from workers.runners.warming import warm_in_background
+from workers.runners.warming import note_compilations, warm_in_background
 from workers.tasks import run_job  # noqa: F401 - registers the task
 
 settings = get_settings()
@@ -76,8 +76,9 @@ def _begin_child(**_: Any) -> None:
     open_resources(settings, threads=max(1, usable_cores() // _concurrency))
     seal_anew_where_asked()
     preload()
+    note_compilations()
     if settings.warm_kernels:
-        warm_in_background(frozenset(app.amqp.queues.consume_from))
+        warm_in_background(settings, frozenset(app.amqp.queues.consume_from))
 
 
 @signals.worker_shutting_down.connect

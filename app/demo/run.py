@@ -57,8 +57,8 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
     spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": columns, "k": k, "missing": "drop"}
     if source.statistics:
         spec["statistics"] = source.statistics
-    # A first run, so that the times below are those of a service in use: a new folder compiles its kernels once.
-    _with_progress(console, client, "Compiling for this machine (once)", spec)
+    # A first run, so that the times below are those of a service in use: a fresh worker loads its kernels once.
+    _with_progress(console, client, "Warming up", spec)
     jobs, seconds = {}, {}
     for name, options in _COMPARED.items():
         began = time.monotonic()

@@ -4,6 +4,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -14,6 +15,9 @@ from app.settings import Settings
 #: Jobs may take long and must not slow down what somebody waits for.
 BATCH_NICENESS = 10
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
+#: Tells numba where kernels lie: with the installation.
+LOCATOR = "workers.runners.kernels.KernelLocator"
+COMPILE = "import sys; from workers.runners.compiling import main; main(sys.argv[1:])"
 #: Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
 START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
 
@@ -37,8 +41,16 @@ def thread_settings(*, concurrency: int, cores: int) -> dict[str, str]:
     return {**one, "NUMBA_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads}
 
 
+def kernel_settings(settings: Settings) -> dict[str, str]:
+    """Return the environment by which numba finds compiled kernels."""
+    own = os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings))
+    return {"NUMBA_CACHE_LOCATOR_CLASSES": LOCATOR, "NUMBA_CACHE_DIR": own}
+
+
 def kernel_cache(settings: Settings) -> Path:
-    """Return the folder of compiled kernels: ours alone, since what lies there is run.
+    """Return the folder of compiled kernels where the installation's cannot be written.
+
+    It is ours alone, since what lies there is run.
 
     Raises
     ------
@@ -72,9 +84,15 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
     environment = {
         **os.environ,
         **thread_settings(concurrency=concurrency, cores=usable_cores()),
-        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings)),
+        **kernel_settings(settings),
     }
     if queue == "batch":
         os.nice(BATCH_NICENESS)
     arguments = celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level)
     os.execve(sys.executable, [sys.executable, "-P", "-c", START, *arguments], environment)  # noqa: S606
+
+
+def become_compiler(settings: Settings, *, methods: Sequence[str]) -> NoReturn:
+    """Replace this process by one that compiles what the installation lacks."""
+    environment = {**os.environ, **thread_settings(concurrency=1, cores=usable_cores()), **kernel_settings(settings)}
+    os.execve(sys.executable, [sys.executable, "-P", "-c", COMPILE, *methods], environment)  # noqa: S606

@@ -1,11 +1,14 @@
 """Old and new workers side by side: each runs what it knows, and nothing is failed for not being known."""
 
+import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import httpx
+import pytest
 
-from tests.faults.rig import Rig, steps, wait_until
+from tests.faults.rig import ROOT, Rig, steps, wait_until
 from tests.probe.contract import NewerProbeSpec
 
 WAITING = "waiting for a worker that knows version 2 of probe"
@@ -47,6 +50,39 @@ def test_a_job_that_one_of_two_workers_knows_is_run_by_that_one(rig: Rig) -> Non
         assert rig.wait(job_id, "succeeded")["attempt"] == 1
     ran = rig.rows("SELECT worker FROM job_attempt WHERE job_id = ANY(%s)", jobs)
     assert {int(row["worker"].rpartition(":")[2]) for row in ran} <= set(children)
+
+
+@pytest.fixture
+def previous(tmp_path: Path) -> Path:
+    """The sources of the commit before this one."""
+    folder = tmp_path / "previous"
+    folder.mkdir()
+    archive = ["git", "-C", str(ROOT), "archive", "HEAD~1", "app", "workers", "migrations", "tests"]
+    packed = subprocess.run(archive, capture_output=True) if shutil.which("git") else None
+    if packed is None or packed.returncode:
+        pytest.skip("no history here: the sources of the commit before cannot be had from git")
+    subprocess.run(["tar", "--extract", "--directory", str(folder)], input=packed.stdout, check=True)
+    return folder
+
+
+def test_a_worker_of_the_commit_before_ends_its_job_and_leaves_a_newer_one_to_others(rig: Rig, previous: Path) -> None:
+    old = rig.worker(PYTHONPATH=str(previous))
+    old_children = old.children()
+    begun = rig.submit(steps=40, step_seconds=0.5)
+    wait_until(lambda: rig.job(begun)["state"] == "running", what=old.text())
+    rig.housekeeping()
+    _, address = rig.api()
+    new_children = rig.worker(PROBE_VERSION="2").children()
+    newer = rig.submit(kind=NewerProbeSpec)
+    with rig.client(address) as client:
+        for job_id, children in ((newer, new_children), (begun, old_children)):
+            assert rig.wait(job_id, "succeeded")["attempt"] == 1
+            assert client.get(f"/v1/jobs/{job_id}").raise_for_status().json()["state"] == "succeeded"
+            ran = rig.row("SELECT worker FROM job_attempt WHERE job_id = %s", job_id)
+            assert ran is not None
+            assert int(ran["worker"].rpartition(":")[2]) in children
+    environment = Path(f"/proc/{old.pid}/environ").read_bytes()
+    assert f"PYTHONPATH={previous}\0".encode() in environment
 
 
 def test_a_job_goes_on_from_a_checkpoint_of_its_own_algorithm_only(rig: Rig) -> None:

@@ -287,3 +287,12 @@ class Checkpointing(Protocol[S]):
     def unpack(self, job: JobContext, arrays: Arrays) -> S:
         """The state again; what was only read (columns) is read again from the dataset."""
         ...
+
+
+@runtime_checkable
+class Warming(Protocol):
+    """A runner with kernels to compile."""
+
+    def warm(self, scratch: Path) -> None:
+        """Run what every job runs on a handful of records; `scratch` is removed afterwards."""
+        ...

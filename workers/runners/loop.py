@@ -53,6 +53,7 @@ from workers.runners.resources import WorkerResources
 from workers.runners.scratch import scratch_folder
 from workers.runners.splitting import join, split
 from workers.runners.traces import Traces
+from workers.runners.warming import at_work
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
@@ -80,7 +81,7 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claimed.attempt, method=claimed.method):
         log.info("job.claimed")
         try:
-            with scratch_folder(resources.settings.staging_dir) as scratch:
+            with at_work(resources.settings), scratch_folder(resources.settings.staging_dir) as scratch:
                 Attempt(claimed, resources, scratch=scratch).run()
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400

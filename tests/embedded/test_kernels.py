@@ -1,0 +1,37 @@
+"""The set-up compiles; a service on a fresh data folder then only loads."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tests.service import bare_environment, serving
+
+ROWS = 20_000
+
+
+def records() -> bytes:
+    rng = np.random.default_rng(1)
+    columns = rng.normal(size=(ROWS, 3))
+    return ("a,b,c\n" + "\n".join(",".join(f"{value:.4f}" for value in row) for row in columns) + "\n").encode()
+
+
+def test_the_first_jobs_of_a_fresh_data_folder_compile_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "app.cli", "kernels", "ingest", "boxes"]
+    subprocess.run(command, env=bare_environment(), check=True, stdout=subprocess.DEVNULL)
+    folder = tmp_path / "fresh"
+    # Without warming: whatever is compiled, these jobs ask for.
+    with serving(folder, SUREBOX_WARM_KERNELS="false") as service, service.client() as client:
+        upload = client.post("/v1/datasets", content=records(), headers={"Content-Type": "text/csv"})
+        dataset_id = upload.raise_for_status().json()["id"]
+        for partition in ("optimal", "fast", "mondrian"):
+            asked = {"method": "boxes", "dataset_id": dataset_id, "k": 10, "partition": partition}
+            job = client.post("/v1/anonymizations", json=asked | {"columns": ["a", "b", "c"]}).raise_for_status().json()
+            while job["state"] in {"queued", "running"}:
+                wait = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=30"})
+                job = wait.raise_for_status().json()
+            assert job["state"] == "succeeded", job["error"]
+        logs = "".join(path.read_text() for path in (folder / "logs").glob("worker-*.log"))
+    assert "job.claimed" in logs
+    assert [line for line in logs.splitlines() if "kernel.compiled" in line] == []

@@ -1,0 +1,162 @@
+"""Compiled kernels: found wherever the checkout lies, found read-only, never stale, never compiled beside a job."""
+
+import ast
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.embedded.worker import LOCATOR
+from app.settings import Settings
+from tests.faults.rig import wait_until
+from tests.meta.project import ROOT
+from workers.runners.kernels import imported
+from workers.runners.warming import at_work, busy, wait_beside_jobs
+
+#: Runs a kernel of a made-up module, and says what came out and how many kernels were compiled for it.
+RUN = """
+from numba.core import event
+
+class Counting(event.Listener):
+    compiled = 0
+    def on_start(self, event): pass
+    def on_end(self, event): Counting.compiled += event.data["dispatcher"].py_func.__module__.startswith("workers.")
+
+event.register("numba:compile", Counting())
+from workers.algorithms.made_caller import caller
+print(caller({argument}), Counting.compiled)
+"""
+CALLEE = "from numba import njit\n\n\n@njit(cache=True)\ndef callee(x):\n    return {factor} * x\n"
+CALLER = """from numba import njit
+
+from workers.algorithms.made_callee import callee
+
+
+@njit(cache=True)
+def caller(x):
+    return callee(x) + 1
+"""
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+
+
+def may_not_override_modes() -> None:
+    """Root, too, is kept out by a mode; in the child, before it becomes Python."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An environment of its own, with the packages of this one."""
+
+    folder: Path
+
+    @property
+    def kernels(self) -> Path:
+        return self.folder / "environment/share/surebox/kernels"
+
+    def checkout(self, name: str, *, factor: int = 2) -> Path:
+        """A copy of the locator and of two modules, one of which calls the other."""
+        runners, algorithms = (self.folder / name / "workers" / each for each in ("runners", "algorithms"))
+        for package in (runners, algorithms):
+            package.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "workers/runners/kernels.py", runners)
+        (algorithms / "made_callee.py").write_text(CALLEE.format(factor=factor))
+        (algorithms / "made_caller.py").write_text(CALLER)
+        return self.folder / name
+
+    def run(self, checkout: Path, argument: str = "20") -> tuple[str, int]:
+        """What the kernel returns, and how many were compiled."""
+        path = os.pathsep.join([str(checkout), sysconfig.get_path("purelib")])
+        own = {"NUMBA_CACHE_LOCATOR_CLASSES": LOCATOR, "NUMBA_CACHE_DIR": str(self.folder / "own"), "PYTHONPATH": path}
+        out = subprocess.run(
+            [self.folder / "environment/bin/python", "-c", RUN.format(argument=argument)],
+            env=os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=may_not_override_modes,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+        )
+        assert out.returncode == 0, out.stderr
+        result, compiled = out.stdout.split()
+        return result, int(compiled)
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    made = Installation(tmp_path)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "environment"], check=True)
+    yield made
+    for path in made.kernels.rglob("*"):
+        if path.is_dir():
+            path.chmod(0o700)
+
+
+def test_another_checkout_finds_what_the_installation_has(installation: Installation) -> None:
+    assert installation.run(installation.checkout("here")) == ("41", 2)
+    assert installation.run(installation.checkout("elsewhere/deeper")) == ("41", 0)
+    assert not (installation.folder / "own").exists()
+
+
+def test_an_installation_that_cannot_be_written_is_read_and_what_it_lacks_is_kept_elsewhere(
+    installation: Installation,
+) -> None:
+    checkout = installation.checkout("here")
+    installation.run(checkout)
+    before = sorted(installation.kernels.rglob("*"))
+    for path in [*before, installation.kernels]:
+        if path.is_dir():
+            path.chmod(0o500)
+    assert installation.run(checkout) == ("41", 0)
+    assert installation.run(checkout, "20.5") == ("42.0", 2)
+    assert installation.run(checkout, "20.5") == ("42.0", 0)
+    assert sorted(installation.kernels.rglob("*")) == before
+
+
+def test_a_kernel_whose_callee_changed_in_another_file_is_compiled_anew(installation: Installation) -> None:
+    assert installation.run(installation.checkout("here", factor=2)) == ("41", 2)
+    assert installation.run(installation.checkout("here", factor=3)) == ("61", 2)
+    assert installation.run(installation.checkout("here", factor=2)) == ("41", 0)
+
+
+def test_the_imports_of_every_module_are_found() -> None:
+    """Against Python's own parser; modules of ours only, names in them aside."""
+    for path in [*(ROOT / "workers").rglob("*.py"), *(ROOT / "app").rglob("*.py")]:
+        source, names = path.read_text(), set()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        assert modules(imported(source)) == modules(names), path
+
+
+def modules(names: set[str] | frozenset[str]) -> set[str]:
+    ours = {name for name in names if name.split(".")[0] in {"app", "workers"}}
+    return {name for name in ours if ROOT.joinpath(*name.split(".")).with_suffix(".py").is_file()}
+
+
+def test_compiling_stands_still_while_a_job_runs(tmp_path: Path) -> None:
+    settings = Settings(staging_dir=tmp_path / "scratch")
+    compiling = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+    try:
+        seen = psutil.Process(compiling.pid)
+        waiting = threading.Thread(target=wait_beside_jobs, args=(compiling, settings))
+        waiting.start()
+        assert not busy(settings)
+        with at_work(settings), at_work(settings):
+            assert busy(settings)
+            wait_until(lambda: seen.status() == psutil.STATUS_STOPPED)
+        wait_until(lambda: seen.status() != psutil.STATUS_STOPPED)
+    finally:
+        compiling.kill()
+    waiting.join(60)
+    assert not waiting.is_alive()
