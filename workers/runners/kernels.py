@@ -116,7 +116,7 @@ def imported(source: str) -> frozenset[str]:
     for package, listed, module in _IMPORT.findall(source):
         names.add(package or module)
         words = re.sub(r"#.*", "", listed).strip("() \t\n").split(",")
-        names.update(f"{package}.{each.split(' as ')[0].strip()}" for each in words)
+        names.update(f"{package}.{each.split(' as ')[0].strip()}" for each in words if each.strip())
     return frozenset(names)
 
 
