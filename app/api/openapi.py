@@ -17,7 +17,7 @@ from app.api.schema_names import name_bodies, renamed
 from app.api.surface import include_routes
 
 TITLE: Final = "Surebox"
-VERSION: Final = "1.0.0"
+VERSION: Final = "1.1.0"
 _DESCRIPTION: Final = """\
 Anonymizes microdata and audits anonymization; every release carries a certificate of what it guarantees.
 

@@ -67,12 +67,15 @@ class UncertainSpec(DatasetJobSpec):
     )
     model: Model = Field(default=Model.GAUSSIAN, description="`uniform`: a cube instead of a bell.")
     scales: Scales = Field(
-        default=Scales.COMMON,
-        description="`common`: one for all; `levels`: a few, each shared by records of like density; `shared`: one "
-        "per cell of space; `per_record`: the smallest, but they identify records to whoever knows the original.",
+        default=Scales.LEVELS,
+        description="`levels`: a few of a fixed ladder, each shared by records of like density, among which k are "
+        "counted; `common`: one for all; `shared`: one per cell of space; `per_record`: the smallest, but they "
+        "identify records to whoever knows the original.",
     )
     dismiss: Annotated[float, Field(strict=True, ge=0, lt=1)] | None = Field(
-        default=None, description="Share of rare records left out; default 0.01; not with `per_record`."
+        default=None,
+        description="Share of rare records left out; default 0.01 with `common` and `shared`, none with `levels`; "
+        "not with `per_record`.",
     )
     cell_size: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
         default=None, description="Least number of records that share a scale under `shared`; default 8 k."
@@ -91,7 +94,7 @@ class UncertainSpec(DatasetJobSpec):
     allow_repeat: bool = Field(
         default=False,
         strict=True,
-        description="Release data again that were released so before: the draws average out.",
+        description="Release data again of which such a release was published before: the draws average out.",
     )
 
     @model_validator(mode="after")

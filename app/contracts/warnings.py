@@ -66,6 +66,26 @@ class WarningCode(StrEnum):
     )
     MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are left out.")
     K_OF_ONE = ("k_of_one", "Boxes, job and release: k is 1, so a box may be one record's.")
+    LINKAGE = (
+        "linkage",
+        "Job: how often who knows the original finds the record of a row at rank 1. On every `uncertain` job.",
+    )
+    ZERO_SCALE = (
+        "zero_scale",
+        "Job and release: rows of an `uncertain` release that are published as they are, without noise.",
+    )
+    SCALE_OF_FEW = (
+        "scale_of_few",
+        "Job: fewer than k records decide the common scale of an `uncertain` release, and it tells how far they lie.",
+    )
+    WIDE_NOISE = (
+        "wide_noise",
+        "Job and release: columns of an `uncertain` release whose noise is wider than their own spread.",
+    )
+    MUCH_ANONYMITY = (
+        "much_anonymity",
+        "Job: many times k records fit a row of an `uncertain` release on average: more noise than was asked for.",
+    )
 
 
 class Warning(Contract):  # noqa: A001 - the word of the HTTP contract

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from app.contracts.jobs import JobSpec
 from app.db.job_record import JobRecord
-from app.db.repositories import inputs, jobs
+from app.db.repositories import draws, jobs
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, InvalidError, NotFoundError
 from app.jobs.inputs import LookUp
@@ -81,8 +81,8 @@ def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, spec: JobSpec
     filled = method.fill(spec, named.given())
     named.look(filled, by_default=True)
     _refuse(named.errors)
-    draws = _earlier_draws(unit, asker=asker, method=method, sha256=named.checksum())
-    _refuse(method.check(filled, named.given(earlier_draws=draws)))
+    earlier = _earlier_draws(unit, asker=asker, method=method, sha256=named.checksum())
+    _refuse(method.check(filled, named.given(earlier_draws=earlier)))
     return Submission(
         owner=asker.owner,
         key_id=asker.key_id,
@@ -90,15 +90,14 @@ def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, spec: JobSpec
         kind=method.kind,
         queue=method.queue,
         inputs=named.rows(filled),
-        draw=draws + 1,
+        draw=earlier + 1,
     )
 
 
 def _earlier_draws(unit: UnitOfWork, *, asker: Asker, method: Method, sha256: str | None) -> int:
     if not method.draws or sha256 is None:
         return 0
-    jobs.lock_submissions(unit.connection, owner=asker.owner)  # until the end: two at once cannot both be the first
-    return inputs.count_draws(unit.connection, owner=asker.owner, method=method.name, sha256=sha256)
+    return draws.count_published(unit.connection, owner=asker.owner, method=method.name, sha256=sha256)
 
 
 def _refuse(errors: list[FieldError]) -> None:

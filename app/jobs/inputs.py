@@ -58,7 +58,7 @@ class Given:
     datasets: Mapping[str, Profile] = field(default_factory=dict)
     releases: Mapping[str, ReleaseInput] = field(default_factory=dict)
     jobs: Mapping[str, JobInput] = field(default_factory=dict)
-    #: Jobs that draw from the data of the first dataset already; 0 for methods whose draws do not add up.
+    #: Draws from the data of the first dataset that were ever published; 0 for methods whose draws do not add up.
     earlier_draws: int = 0
 
     def profile(self, field: str = "dataset_id") -> Profile:

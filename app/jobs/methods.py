@@ -25,8 +25,8 @@ class Method:
     `datasets`, `releases` and `jobs` are the fields of the specification that hold ids; one that is None names nothing.
     `fill` sees what was named; ids that it fills in are looked up before `check`, which sees everything. The first
     dataset is what a release is made from. `draws`: every job draws anew from the data, and draws add up to more than
-    one may tell; `check` is told how many there are. `summary_type` is what a job shows of its result where that is not
-    all of it.
+    one may tell; `check` is told how many were published, and it is looked at again when a job publishes.
+    `summary_type` is what a job shows of its result where that is not all of it.
     """
 
     name: str

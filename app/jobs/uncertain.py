@@ -15,16 +15,18 @@ from app.jobs.columns import (
     wrong_numbers,
     wrong_values,
 )
+from app.jobs.draws import wrong_repeat
 from app.jobs.inputs import Given
 
 
 def fill(spec: UncertainSpec, given: Given) -> UncertainSpec:
     """The specification with the defaults that hang on its scales: what is dismissed, and how large cells are.
 
-    They stay unset where they mean nothing, so that `check` can tell what was asked for.
+    They stay unset where they mean nothing, so that `check` can tell what was asked for. With `levels` nobody is
+    dismissed unless that is asked for: rare records have a level of their own.
     """
     profile, found = given.profile(), {}
-    if spec.dismiss is None and spec.scales is not Scales.PER_RECORD:
+    if spec.dismiss is None and spec.scales in {Scales.COMMON, Scales.SHARED}:
         found["dismiss"] = DISMISS
     if spec.cell_size is None and spec.scales is Scales.SHARED:
         records = max(complete_records(spec, profile), 1)
@@ -140,10 +142,5 @@ def _told(records: int, rows: int) -> str:
 
 
 def _repeated(spec: UncertainSpec, earlier: int) -> Iterator[FieldError]:
-    if earlier and not spec.allow_repeat:
-        yield FieldError(
-            "/allow_repeat",
-            f"these data were released by `uncertain` {'once' if earlier == 1 else f'{earlier} times'} before: "
-            f"the noise of {earlier + 1} draws averages out, and fewer than k records fit all of them. "
-            "`allow_repeat: true` draws again and says how many",
-        )
+    if (wrong := wrong_repeat(earlier, allowed=spec.allow_repeat)) is not None:
+        yield wrong

@@ -1,9 +1,16 @@
-"""Methods whose draws from the same data add up: how many there are is counted when a job is accepted."""
+"""Methods whose draws from the same data add up: how many were published is what counts."""
 
+import re
 import threading
+from datetime import UTC, datetime
 
+import pytest
+
+from app.contracts.base import new_id
 from app.contracts.jobs import JobState
-from app.errors import FieldError
+from app.db.repositories import draws, releases
+from app.errors import FieldError, InfeasibleError
+from app.jobs.draws import refuse_repeat
 from app.jobs.inputs import Given
 from app.jobs.methods import Method
 from tests.jobs.many import SECONDS, ManySpec, ask, many, somebody_waits, wait_for
@@ -18,46 +25,89 @@ def counting(counted: list[int]) -> Method:
     return many(check, draws=True)
 
 
-def test_draws_from_the_same_bytes_are_counted_whatever_became_of_the_dataset(service: Service) -> None:
+def publish(service: Service, *, dataset_id: str, owner: str = "") -> str:
+    """A release of `many` on the dataset."""
+    job_id = ask(service, owner=owner, method=many(draws=True), dataset_id=dataset_id)
+    release_id = new_id("rel")
+    with service.database.unit_of_work() as unit:
+        releases.insert_release(
+            unit.connection,
+            new=releases.NewRelease(
+                id=release_id, owner=owner or service.owner, job_id=job_id, dataset_id=dataset_id, method="many",
+                rows=1, columns=[], flags=[], labels={}, statistics=[],
+            ),
+            files=[releases.ReleaseFile(format="csv", key=new_id("key"), sha256="2" * 64, bytes=1)],
+        )  # fmt: skip
+    return release_id
+
+
+def count(service: Service, dataset_id: str) -> int:
     counted: list[int] = []
-    method = counting(counted)
+    ask(service, method=counting(counted), dataset_id=dataset_id)
+    return counted[0]
+
+
+def test_releases_of_the_same_bytes_count_whatever_became_of_them_and_of_the_dataset(service: Service) -> None:
     first, again = service.dataset(), service.dataset()
     with service.database.unit_of_work() as unit:
         unit.connection.exec_driver_sql("UPDATE dataset SET sha256 = repeat('1', 64)")
     other = service.dataset()
-    jobs = [ask(service, method=method, dataset_id=first)]
-    service.run(jobs[0])
-    with service.client() as client:
-        assert client.delete(f"/v1/datasets/{first}").status_code == 204
-    jobs += [ask(service, method=method, dataset_id=made) for made in (again, again, other)]
-    assert counted == [0, 1, 2, 0]
-    assert [service.claim(job_id).draw for job_id in jobs[1:]] == [2, 3, 1]
+    assert count(service, again) == 0
+    release_id = publish(service, dataset_id=first)
+    assert count(service, again) == 1
+    with service.database.unit_of_work() as unit:
+        releases.mark_deleted(unit.connection, release_id=release_id, now=datetime.now(UTC))
+    assert count(service, again) == 1, "somebody may have read it"
+    assert count(service, other) == 0
 
 
-def test_draws_that_came_to_nothing_and_those_of_others_do_not_count(service: Service) -> None:
-    counted: list[int] = []
-    method = counting(counted)
+def test_jobs_that_published_nothing_and_releases_of_others_do_not_count(service: Service) -> None:
     dataset_id = service.dataset()
-    service.run(ask(service, method=method, dataset_id=dataset_id), JobState.FAILED)
-    with service.client() as client:
-        client.post(f"/v1/jobs/{ask(service, method=method, dataset_id=dataset_id)}/cancel")
-        service.submit(client, dataset_id)
-    ask(service, owner="bea", method=method, dataset_id=service.dataset("bea"))
-    ask(service, method=method, dataset_id=dataset_id)
-    assert counted == [0, 0, 0, 0]
+    service.run(ask(service, method=many(draws=True), dataset_id=dataset_id), JobState.FAILED)
+    ask(service, method=many(draws=True), dataset_id=dataset_id)
+    publish(service, owner="bea", dataset_id=service.dataset("bea"))
+    assert count(service, dataset_id) == 0
 
 
-def test_of_two_submissions_at_once_only_one_is_the_first_draw(service: Service) -> None:
-    counted: list[int] = []
-    one, other = service.dataset(), service.dataset()  # of the same bytes
-    second = threading.Thread(target=lambda: ask(service, method=counting(counted), dataset_id=other))
+def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(service: Service) -> None:
+    dataset_id, counted = service.dataset(), []
 
-    def check(spec: ManySpec, given: Given) -> list[FieldError]:
-        counted.append(given.earlier_draws)
+    def other() -> None:
+        with service.database.unit_of_work() as unit:
+            draws.lock_publishing(unit.connection, owner=service.owner, sha256="1")
+            counted.append(draws.count_published(unit.connection, owner=service.owner, method="many", sha256="1" * 64))
+
+    with service.database.unit_of_work() as unit:
+        unit.connection.exec_driver_sql("UPDATE dataset SET sha256 = repeat('1', 64)")
+    job_id = ask(service, method=many(draws=True), dataset_id=dataset_id)
+    second = threading.Thread(target=other)
+    with service.database.unit_of_work() as unit:
+        draws.lock_publishing(unit.connection, owner=service.owner, sha256="1")
         second.start()
         wait_for(lambda: somebody_waits(service) or not second.is_alive())
-        return []
-
-    ask(service, method=many(check, draws=True), dataset_id=one)
+        releases.insert_release(
+            unit.connection,
+            new=releases.NewRelease(
+                id=new_id("rel"), owner=service.owner, job_id=job_id, dataset_id=dataset_id, method="many",
+                rows=1, columns=[], flags=[], labels={}, statistics=[],
+            ),
+            files=[releases.ReleaseFile(format="csv", key=new_id("key"), sha256="2" * 64, bytes=1)],
+        )  # fmt: skip
     second.join(SECONDS)
-    assert counted == [0, 1]
+    assert counted == [1]
+
+
+@pytest.mark.parametrize(
+    ("published", "allowed", "made_as", "told"),
+    [(0, False, 1, ""), (1, False, 1, "`allow_repeat: true`"), (1, True, 2, ""), (1, True, 1, "ask again"),
+     (3, False, None, "3 times")],
+)  # fmt: skip
+def test_a_draw_too_many_is_refused_with_what_would_work(
+    published: int, allowed: bool, made_as: int | None, told: str
+) -> None:
+    if not told:
+        refuse_repeat(published, allowed=allowed, made_as=made_as)
+        return
+    with pytest.raises(InfeasibleError, match=re.escape(told)) as refused:
+        refuse_repeat(published, allowed=allowed, made_as=made_as)
+    assert [error.pointer for error in refused.value.errors] == ["/allow_repeat"]

@@ -102,7 +102,7 @@ class JobContext:
     datasets: Mapping[str, DatasetRef]
     releases: Mapping[str, ReleaseRef]
     jobs: Mapping[str, JobRef]
-    #: Which random draw from the same data this is; above 1 only for methods whose draws add up.
+    #: Which random draw from the same data this is, by what is published; above 1 only where draws add up.
     draw: int
     scratch: Path
     storage: Storage
@@ -184,7 +184,7 @@ class ReleaseDraft:
     `files` by format (``parquet``, ``csv``, ``ndjson``); `columns` are ``{"name", "type"}``; `statistics` without
     restricted fields; `parameters` is what provenance may publish of the specification. Only `link` does not: an array
     in .npy with the place in the dataset of the record that each row stands for, kept for audits until the release or
-    the dataset is deleted.
+    the dataset is deleted. `draw` says which draw from the same data it was made as, where draws add up.
     """
 
     rows: int
@@ -194,6 +194,7 @@ class ReleaseDraft:
     statistics: Sequence[Mapping[str, Any]] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     link: Path | None = None
+    draw: int | None = None
     warnings: Sequence[Warning] = ()
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from app.contracts.datasets import DatasetColumn, NumericSummary
 from app.contracts.jobs import JobState, Progress
 from app.contracts.releases import ReleaseColumn
+from app.db.repositories import draws
 from app.db.repositories.claims import Claim
 from app.db.repositories.job_inputs import DatasetFacts, JobFacts, ReleaseFacts
 from app.errors import NotFoundError
+from app.jobs.methods import METHODS
 from workers.runners.base import DatasetRef, JobContext, JobRef, Part, ReleaseRef
 from workers.runners.resources import WorkerResources
 
@@ -27,7 +29,7 @@ def job_context(
         datasets={role: _dataset(facts) for role, facts in inputs.datasets.items() if facts.data_key is not None},
         releases={role: _release(facts) for role, facts in inputs.releases.items()},
         jobs={role: _job(facts) for role, facts in inputs.jobs.items()},
-        draw=claimed.draw,
+        draw=_draw(claimed, resources),
         scratch=scratch,
         storage=resources.storage,
         settings=resources.settings,
@@ -36,6 +38,18 @@ def job_context(
         part=None if claimed.part is None else Part(claimed.part, claimed.parts or 1),
         on_tick=on_tick,
     )
+
+
+def _draw(claimed: Claim, resources: WorkerResources) -> int:
+    """Looked up anew for each attempt: others may have published since the job was accepted."""
+    method, made_from = METHODS.get(claimed.method), claimed.inputs.dataset
+    if method is None or not method.draws or made_from is None:
+        return 1
+    with resources.database.read() as connection:
+        published = draws.count_published(
+            connection, owner=claimed.owner, method=claimed.method, sha256=made_from.sha256
+        )
+    return published + 1
 
 
 def _dataset(facts: DatasetFacts) -> DatasetRef:

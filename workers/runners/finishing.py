@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from app.contracts.base import new_id
 from app.contracts.jobs import JobKind, JobState
-from app.db.repositories import claims, provenance, release_links, releases
+from app.db.repositories import claims, draws, provenance, release_links, releases
 from app.db.repositories.claims import Claim, Ending
 from app.db.repositories.job_results import StoredResult
 from app.db.session import Connection
+from app.jobs.draws import refuse_repeat
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.runners.base import Outcome, ReleaseDraft
@@ -67,6 +68,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
     )
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if release is not None:
+        _refuse_repeat(connection, claimed, release.draft)
         _insert_release(connection, claimed, release)
     if stored.outcome.record is not None:
         stored.outcome.record(connection)
@@ -115,6 +117,16 @@ def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, setting
     with storage.writer(key) as writer:
         writer.write(body)
     return StoredResult(body=None, key=key, bytes=len(body), sha256=sha256)
+
+
+def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) -> None:
+    """Of jobs that ran at once only one publishes the first draw; the lock is held until the transaction ends."""
+    made_from = claimed.inputs.dataset
+    if draft.draw is None or made_from is None:
+        return
+    draws.lock_publishing(connection, owner=claimed.owner, sha256=made_from.sha256)
+    published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, sha256=made_from.sha256)
+    refuse_repeat(published, allowed=bool(claimed.spec.get("allow_repeat")), made_as=draft.draw)
 
 
 def _insert_release(connection: Connection, claimed: Claim, release: StoredRelease) -> None:

@@ -1,24 +1,28 @@
 """Runner of `uncertain`: columns in, densities that k records fit out."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.datasets import FileFormat
 from app.contracts.jobs import Progress
 from app.contracts.uncertain import UncertainSpec
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import FieldError, InfeasibleError, InvalidError
+from app.jobs.draws import refuse_repeat
 from workers.algorithms.core.errors import InvalidColumnError
 from workers.algorithms.uncertain import calibration
 from workers.algorithms.uncertain.calibration import State
 from workers.algorithms.uncertain.calibration_state import Calibrated, Request, UnreachableKError
 from workers.algorithms.uncertain.densities import Densities
 from workers.algorithms.uncertain.drawing import draw
-from workers.runners import uncertain_report
+from workers.runners import uncertain_report, uncertain_warnings
 from workers.runners.base import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
 from workers.runners.frames.columns import take_rows
-from workers.runners.frames.release import write_release
+from workers.runners.frames.release import ReleaseFile, write_release
 from workers.runners.links import write_link
 from workers.runners.records import Records, complete_records
 from workers.runners.uncertain_anonymity import after_draws, expected, with_kept
@@ -42,7 +46,7 @@ class UncertainRunner:
     """Reads the columns, calibrates every record's density, draws from it, writes the release."""
 
     #: Of what checkpoints hold.
-    algorithm = 1
+    algorithm = 2
 
     def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
         """Calibrate a few made-up records in every way."""
@@ -51,6 +55,8 @@ class UncertainRunner:
         requests = (
             Request(k=3.0),
             Request(k=3.0, model="uniform"),
+            Request(k=3.0, scales="levels"),
+            Request(k=3.0, scales="levels", model="uniform"),
             Request(k=3.0, scales="shared", scaling="local"),
             Request(k=3.0, scales="per_record", scaling="rotated"),
         )
@@ -66,6 +72,7 @@ class UncertainRunner:
             What only the records could tell.
         """
         spec = _specification(job)
+        refuse_repeat(job.draw - 1, allowed=spec.allow_repeat)
         job.tick(0.0, "read")
         records = complete_records(job.dataset_path(), spec.columns, spec.missing)
         return Calibrating(spec, records, _begun(job, spec, records))
@@ -110,28 +117,50 @@ class UncertainRunner:
         kept = take_rows(job.dataset_path(), spec.keep, link)
         columns = uncertain_report.release_columns(spec, densities) | {name: kept[name] for name in spec.keep}
         files = write_release(columns, job.scratch)
+        anonymity = expected(calibrated)
         result = uncertain_report.result(
             spec,
             records,
             calibrated,
-            expected=expected(job, spec, records, calibrated),
+            expected=(anonymity, calibrated.certified_error),
             draw=job.draw,
             with_keep=with_kept(job, spec, records, calibrated),
             all_draws=after_draws(job, spec, records, calibrated),
         )
+        truth = np.ascontiguousarray(records.values[calibrated.rows[order]])
+        found = uncertain_warnings.attacked(job, densities, truth, records.values, rng)
+        public = uncertain_warnings.of_release(spec, densities)
+        warnings = uncertain_warnings.of_job(spec, calibrated, found=found, anonymity=anonymity, public=public)
         return Outcome(
             summary=result,
             result=result,
-            release=ReleaseDraft(
-                rows=len(order),
-                columns=uncertain_report.release_schema(spec, job.dataset),
-                files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
-                flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
-                statistics=public_estimates(spec.columns, densities),
-                parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(order)),
-                link=write_link(link, job.scratch),
-            ),
+            warnings=warnings,
+            release=_draft(spec, job, calibrated, densities, files=files, link=link, public=public),
         )
+
+
+def _draft(
+    spec: UncertainSpec,
+    job: JobContext,
+    calibrated: Calibrated,
+    densities: Densities,
+    *,
+    files: Mapping[FileFormat, ReleaseFile],
+    link: NDArray[np.int64],
+    public: Sequence[Warning],
+) -> ReleaseDraft:
+    """What is published; only the link is not."""
+    return ReleaseDraft(
+        rows=len(link),
+        columns=uncertain_report.release_schema(spec, job.dataset),
+        files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+        flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
+        statistics=public_estimates(spec.columns, densities),
+        parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(link)),
+        link=write_link(link, job.scratch),
+        warnings=public,
+        draw=job.draw,
+    )
 
 
 def _specification(job: JobContext) -> UncertainSpec:

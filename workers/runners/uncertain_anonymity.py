@@ -23,19 +23,10 @@ _TOLERANCE = 1e-3
 _FRACTION = 0.95
 
 
-def expected(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> tuple[Anonymity, float]:
-    """Expected anonymity of the released records, and by how much the true one may exceed it.
-
-    Of scales on levels the calibration only learns that k is reached; how far it is exceeded is evaluated here.
-    """
+def expected(calibrated: Calibrated) -> Anonymity:
+    """Expected anonymity of the released records."""
     found = calibrated.expected
-    told = Anonymity(min=found.least, mean=found.mean, max=found.largest, evaluated=found.evaluated)
-    if spec.scales is not Scales.LEVELS:
-        return told, calibrated.certified_error
-    parts = [_among(job, records, calibrated, members=one) for one in _by_class(_matched(spec, calibrated))]
-    whole = _summary([part.least for part in parts])
-    least = whole.min if whole.evaluated == len(calibrated.rows) else found.least
-    return whole.model_copy(update={"min": least}), float(max(part.missing.max() for part in parts))
+    return Anonymity(min=found.least, mean=found.mean, max=found.largest, evaluated=found.evaluated)
 
 
 def with_kept(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:

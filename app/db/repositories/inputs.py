@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, exists, func, or_, select
+from sqlalchemy import Connection, exists, select
 
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
-from app.contracts.jobs import JobState
 from app.db.models.dataset import dataset
 from app.db.models.job import job
-from app.db.models.job_input import job_input
 from app.db.models.release import release
 from app.db.models.release_link import release_link
 
@@ -105,19 +103,3 @@ def get_job(connection: Connection, *, owner: str, job_id: str) -> FoundJob | No
     mine = statement.where(job.c.id == job_id, job.c.owner == owner, job.c.listed, job.c.erased_at.is_(None))
     row = connection.execute(mine.with_for_update(read=True, key_share=True)).mappings().first()
     return None if row is None else FoundJob(**row)
-
-
-def count_draws(connection: Connection, *, owner: str, method: str, sha256: str) -> int:
-    """How many jobs of this method have drawn, or are going to draw, from data with this checksum.
-
-    The bytes count, not the dataset's id: deleting a dataset and uploading it again does not make old releases of it
-    forgotten. Call it under `jobs.lock_submissions`, or two submissions at once would both count the same.
-    """
-    statement = (
-        select(func.count(job.c.id.distinct()))
-        .join(job_input, job_input.c.job_id == job.c.id)
-        .join(dataset, dataset.c.id == job_input.c.dataset_id)
-        .where(job.c.owner == owner, job.c.method == method, dataset.c.owner == owner, dataset.c.sha256 == sha256)
-        .where(or_(job.c.finished_at.is_(None), job.c.state == JobState.SUCCEEDED), job.c.whole_id.is_(None))
-    )
-    return connection.execute(statement).scalar_one()

@@ -156,7 +156,7 @@ def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Cali
     y = scaled(x, unit)
     k = np.ascontiguousarray(np.broadcast_to(np.asarray(request.k, dtype=np.float64), len(x)))
     scheme = yield from _scheme(x, y, k, request)
-    expected = yield from expectation(y, scheme, request)
+    expected, missing = yield from expectation(y, scheme, request)
     scale = scheme.scale if scheme.axes is not None else scheme.scale * unit
     return Calibrated(
         model=request.model,
@@ -165,10 +165,11 @@ def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Cali
         scale=scale,
         axes=scheme.axes,
         anonymity=scheme.anonymity,
-        certified_error=scheme.missing,
+        certified_error=missing,
         expected=expected,
         zero_scale=int((scale == 0.0).all(axis=1).sum()),
         cells=None if scheme.group is None else int(scheme.group.max()) + 1,
+        few=scheme.few,
     )
 
 

@@ -40,24 +40,31 @@ class Anonymity:
     missing: FloatArray
 
 
-def expectation(y: FloatArray, scheme: Scheme, request: Request) -> Generator[float, None, Expected]:
-    """Least, mean and largest anonymity; a common scale reaches far, so that of many records a sample is evaluated."""
-    values = scheme.anonymity
-    if request.scales == "common" and len(values):
-        kept = y[scheme.rows]
-        tree = yield from grown(kept)
-        number = len(kept) if len(kept) <= _ALL else _SAMPLE
-        rows = np.unique(np.linspace(0, len(kept) - 1, number).astype(np.int64))
-        question = Question(rows, np.ones(len(rows)), np.full(len(rows), scheme.scale[0, 0]))
+def expectation(y: FloatArray, scheme: Scheme, request: Request) -> Generator[float, None, tuple[Expected, float]]:
+    """Least, mean and largest anonymity, and what it may lack of the true one.
+
+    Of a scale that many share the calibration only learns that k is reached. By how much it is exceeded is evaluated
+    here, of very many records for a sample of those who share one.
+    """
+    if scheme.group is None or request.scales == "shared" or not len(scheme.rows):
+        values = scheme.anonymity
+        told = Expected(float(values.min()), float(values.mean()), float(values.max()), len(values))
+        return told, scheme.missing
+    mean, largest, evaluated, missing = 0.0, 0.0, 0, 0.0
+    order = np.argsort(scheme.group, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(scheme.group[order])) + 1):
+        tree = yield from grown(y[scheme.rows[members]])
+        number = len(members) if len(order) <= _ALL else min(len(members), _SAMPLE)
+        rows = np.unique(np.linspace(0, len(members) - 1, number).astype(np.int64))
+        question = Question(rows, np.ones(len(rows)), np.full(len(rows), scheme.scale[members[0], 0]))
         solved = yield from asking(tree, question, request)
-        scheme.anonymity[tree.order[rows]] = np.maximum(scheme.anonymity[tree.order[rows]], solved.anonymity)
-        values = solved.anonymity
-    return Expected(
-        least=float(scheme.anonymity.min()),
-        mean=float(values.mean()),
-        largest=float(values.max()),
-        evaluated=len(values),
-    )
+        places = members[tree.order[rows]]
+        scheme.anonymity[places] = np.maximum(scheme.anonymity[places], solved.anonymity)
+        mean += float(solved.anonymity.mean()) * len(members) / len(order)
+        largest, evaluated = max(largest, float(solved.anonymity.max())), evaluated + len(rows)
+        missing = max(missing, float(solved.missing.max()))
+    told = Expected(float(scheme.anonymity.min()), mean, largest, evaluated)
+    return told, missing if request.scales == "levels" else scheme.missing
 
 
 def anonymity(

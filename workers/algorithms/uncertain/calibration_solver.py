@@ -7,7 +7,7 @@ need : k.  sigma : scale.  A : expected anonymity.
 """
 
 import itertools
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -162,12 +162,24 @@ def _solving(
     """Answer a question on several threads."""
     m = len(question.asked)
     out = Solved(np.empty(m), np.empty(m), np.empty(m))
-    edges = np.linspace(0, m, threads + 1).astype(int).tolist()
+    yield from spread(lambda part: _run(tree, model, shape, question, tolerance, out, part), m, threads)
+    return {name: getattr(out, name) for name in _remembered(question)}
+
+
+def spread(run: Callable[[tuple[int, int]], int], number: int, threads: int) -> Generator[float, None, None]:
+    """Give a number of places to several threads, part by part; yields the share that is done.
+
+    Parameters
+    ----------
+    run : works on the places from the first up to the second for about a fifth of a second; returns how many are done.
+    number : of places.
+    threads : used.
+    """
+    edges = np.linspace(0, number, threads + 1).astype(int).tolist()
     parts = [(a, b) for a, b in itertools.pairwise(edges) if a < b]
     with ThreadPoolExecutor(threads) as pool:
         while parts:
-            run = map if len(parts) == 1 else pool.map  # a pool starts its threads when they are needed
-            done = run(lambda part: _run(tree, model, shape, question, tolerance, out, part), parts)
+            done = (map if len(parts) == 1 else pool.map)(run, parts)  # a pool starts its threads when they are needed
             parts = [(a + d, b) for (a, b), d in zip(parts, done, strict=True) if a + d < b]
             while (
                 parts
@@ -177,8 +189,7 @@ def _solving(
                 parts.remove(longest)
                 middle = sum(longest) // 2
                 parts += [(longest[0], middle), (middle, longest[1])]
-            yield 1.0 - sum(b - a for a, b in parts) / m
-    return {name: getattr(out, name) for name in _remembered(question)}
+            yield 1.0 - sum(b - a for a, b in parts) / number
 
 
 def answered(

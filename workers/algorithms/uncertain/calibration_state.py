@@ -105,6 +105,7 @@ class Calibrated:
     expected : least, mean and largest anonymity.
     zero_scale : kept records whose density is a point: their values are published.
     cells : number of different densities' shapes and scales that are shared; None with `per_record`.
+    few : whether fewer than k records decide the scale of all (`common` where nobody may be dismissed). Restricted.
     """
 
     model: Model
@@ -117,6 +118,7 @@ class Calibrated:
     expected: Expected
     zero_scale: int
     cells: int | None
+    few: bool = False
 
 
 def supremum(records: int, model: Model = "gaussian") -> float:

@@ -20,9 +20,9 @@ from workers.algorithms.uncertain.calibration_solver import Question, Solved, an
 from workers.algorithms.uncertain.calibration_state import Request
 from workers.algorithms.uncertain.neighbours import Tree, nearest_others, tree_of
 from workers.algorithms.uncertain.scaling import local_spread, principal_axes, rounded, rounded_axes, rounded_up
+from workers.algorithms.uncertain.schemes_common import Agreed, needed_by_many
 from workers.algorithms.uncertain.schemes_levels import rungs
 from workers.algorithms.uncertain.schemes_rare import (
-    DIGITS,
     answers,
     dismissed_number,
     dismissed_rows,
@@ -33,6 +33,7 @@ from workers.algorithms.uncertain.schemes_rare import (
     smallest_common,
 )
 
+_DIGITS = 2  # of a cell's scale: the equation it is for the record that decides it has as few
 _VISITS = 20_000_000  # pairs of records between two pauses, where each cell is its own small problem
 
 
@@ -48,6 +49,7 @@ class Scheme:
     anonymity : (M,), certain lower bounds.
     missing : what the computed anonymity of a deciding record may lack.
     group : (M,), who shares a scale; None where nobody does.
+    few : whether fewer than k records decide the scale of all.
     """
 
     rows: IntArray
@@ -56,6 +58,7 @@ class Scheme:
     anonymity: FloatArray
     missing: float
     group: IntArray | None
+    few: bool = False
 
 
 Work = Generator[float, None, Scheme]
@@ -67,11 +70,12 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Wor
     Notes
     -----
     Left out are the records that need the largest scales when all are there (no second look after they have gone); the
-    common scale is the smallest with which every kept record has k among the kept ones.
+    common scale is the lowest rung on which every kept record has k among the kept ones. Where fewer than k records
+    need that rung, they are left out too, and the rung below is looked at: what is published must not be one's doing.
     """
     kept, hint = yield from keeping(x, y, k, request)
     tree = yield from grown(y[kept])
-    shared = yield from smallest_common(
+    lowest = yield from smallest_common(
         tree,
         k[kept][tree.order],
         hint[kept][tree.order],
@@ -80,14 +84,16 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Wor
         share=request.dismiss,
     )
     anonymity = np.empty(len(kept))
-    anonymity[tree.order] = shared.anonymity
+    anonymity[tree.order] = lowest.anonymity
+    agreed = yield from needed_by_many(y, k, Agreed(kept, lowest.scale, anonymity), request)
     return Scheme(
-        rows=kept,
-        scale=np.full((len(kept), y.shape[1]), shared.scale),
+        rows=agreed.members,
+        scale=np.full((len(agreed.members), y.shape[1]), agreed.scale),
         axes=None,
-        anonymity=anonymity,
-        missing=shared.missing,
-        group=np.zeros(len(kept), dtype=np.int64),
+        anonymity=agreed.anonymity,
+        missing=lowest.missing,
+        group=np.zeros(len(agreed.members), dtype=np.int64),
+        few=agreed.few,
     )
 
 
@@ -108,7 +114,7 @@ def keeping(
 
 def levels(y: FloatArray, k: FloatArray, request: Request) -> Work:
     """A scale for each rung of a fixed ladder, anonymity counted among the records of the same rung."""
-    found, missing = yield from rungs(y, k, request)
+    found = yield from rungs(y, k, request)
     members = np.concatenate([rung.members for rung in found])
     order = np.argsort(members)
     sizes = [len(rung.members) for rung in found]
@@ -118,7 +124,7 @@ def levels(y: FloatArray, k: FloatArray, request: Request) -> Work:
         scale=np.ascontiguousarray(np.broadcast_to(scale[:, None], (len(members), y.shape[1]))),
         axes=None,
         anonymity=np.concatenate([rung.anonymity for rung in found])[order],
-        missing=missing,
+        missing=0.0,  # `expectation` looks at each level
         group=np.repeat(np.arange(len(found)), sizes)[order],
     )
 
@@ -245,7 +251,7 @@ def one_cell(y: FloatArray, need: FloatArray, request: Request) -> Cell:
         tree, request.model, identity(n), Question(np.arange(len(y)), need[tree.order]), tolerance=tolerance
     )
     refuse_unreached(solved, need[tree.order], len(y))
-    sigma = rounded_up(float(solved.scale.max()), DIGITS)
+    sigma = rounded_up(float(solved.scale.max()), _DIGITS)
     given = np.full(len(y), sigma)
     reached: Solved = answered(
         tree, request.model, identity(n), Question(np.arange(len(y)), need[tree.order], given), tolerance=tolerance

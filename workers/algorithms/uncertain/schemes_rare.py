@@ -20,11 +20,10 @@ from workers.algorithms.uncertain.calibration_solver import Question, Solved, so
 from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError, largest_below, supremum
 from workers.algorithms.uncertain.densities import Model
 from workers.algorithms.uncertain.neighbours import Tree, growing
-from workers.algorithms.uncertain.scaling import rounded_up
+from workers.algorithms.uncertain.schemes_ladder import rung_from
 
 _SAMPLE = 2000
 _FIRST = 256
-DIGITS = 2  # of a published scale: the equation it is for the record that decides it has as few
 
 
 def identity(columns: int) -> FloatArray:
@@ -183,7 +182,7 @@ class Shared:
 
     Attributes
     ----------
-    scale : sigma, rounded up.
+    scale : a rung of the ladder.
     anonymity : (m,), certain lower bounds.
     missing : what the computed anonymity of the deciding record may lack.
     """
@@ -196,7 +195,7 @@ class Shared:
 def smallest_common(
     tree: Tree, need: FloatArray, hint: FloatArray, request: Request, *, dismissed: int = 0, share: float = 0.0
 ) -> Generator[float, None, Shared]:
-    """Smallest scale, to two digits upward, with which every record of a tree reaches k.
+    """Lowest rung of the ladder on which every record of a tree reaches k.
 
     Parameters
     ----------
@@ -216,7 +215,7 @@ def smallest_common(
     anonymity, missing = np.empty(len(need)), float(solved.missing[np.argmax(solved.scale)])
     anonymity[first] = solved.anonymity
     needed = float(solved.scale.max())
-    common = rounded_up(max(needed, request.minimum_scale), DIGITS)
+    common = rung_from(max(needed, request.minimum_scale))
     others = np.delete(everything, first)
     if len(others):
         tried = yield from asking(tree, Question(others, need[others], np.full(len(others), common), True), request)
@@ -227,5 +226,5 @@ def smallest_common(
         anonymity[short] = solved.anonymity
         if len(short) and float(solved.scale.max()) > needed:
             needed, missing = float(solved.scale.max()), float(solved.missing[np.argmax(solved.scale)])
-            common = rounded_up(max(needed, request.minimum_scale), DIGITS)
+            common = rung_from(max(needed, request.minimum_scale))
     return Shared(scale=common, anonymity=anonymity, missing=missing)
