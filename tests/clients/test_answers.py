@@ -87,7 +87,7 @@ def test_an_example_works(
     place = path.format(dataset_id=ids[DATASET], release_id=ids[RELEASE], job_id=ids[GROUP_JOB])
     answer = client.request(method, place, json=real(example, ids))
     assert answer.is_success, answer.text
-    if "state" in answer.json():
+    if "progress" in answer.json():
         job = finished(client, answer)
         assert job["method"] == job["spec"]["method"] == job["result"]["method"] == example["method"]
         whole = client.get(f"/v1/jobs/{job['id']}/result").json()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 
 from app.api import uploads
 from app.api.deps import ResourcesDep, require
@@ -11,6 +11,7 @@ from app.api.instants import CreatedAfter
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BODY, DatasetList
+from app.api.schemas.examples import NAMES
 from app.auth.principal import Principal, Scope
 from app.contracts.changes import NameAndLabels
 from app.contracts.datasets import Dataset, DatasetState
@@ -22,6 +23,7 @@ router = APIRouter(tags=["datasets"])
 DatasetId = Annotated[str, Path(description="Id of a dataset.")]
 Reader = Annotated[Principal, Depends(require("datasets:read"))]
 StateReader = Annotated[Principal, Depends(require("datasets:read", limited=False))]
+NamingBody = Annotated[NameAndLabels, Body(openapi_examples=NAMES)]
 Writer = Annotated[Principal, Depends(require("datasets:write"))]
 Prefer = Annotated[
     str | None,
@@ -121,7 +123,7 @@ def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: State
         **responses(400, 404, 413, 415, 422, 429),
     },
 )
-def update_dataset(dataset_id: DatasetId, asked: NameAndLabels, resources: ResourcesDep, principal: Writer) -> Any:
+def update_dataset(dataset_id: DatasetId, asked: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
     """Change what a dataset is called; labels that are sent take the place of all former ones."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "dataset_id": dataset_id}
     read.describe_dataset(**mine, asked=asked)

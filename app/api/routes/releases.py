@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from app.api.byte_ranges import asked_range
@@ -13,6 +13,7 @@ from app.api.deps import ResourcesDep, require
 from app.api.instants import CreatedAfter
 from app.api.pagination import After, PageDep, page
 from app.api.problems import problem_response, responses
+from app.api.schemas.examples import NAMES
 from app.api.schemas.releases import (
     ARTIFACT,
     HEADERS_ONLY,
@@ -33,6 +34,7 @@ router = APIRouter(tags=["releases"])
 
 ReleaseId = Annotated[str, Path(description="Id of a release.")]
 Reader = Annotated[Principal, Depends(require("releases:read"))]
+NamingBody = Annotated[NameAndLabels, Body(openapi_examples=NAMES)]
 Writer = Annotated[Principal, Depends(require("releases:write"))]
 Format = Annotated[ReleaseFormat, Query(alias="format", description="Format of the file.")]
 IfNoneMatch = Annotated[
@@ -197,7 +199,7 @@ def get_release_provenance(
         **responses(400, 404, 413, 415, 422, 429),
     },
 )
-def update_release(release_id: ReleaseId, asked: NameAndLabels, resources: ResourcesDep, principal: Writer) -> Any:
+def update_release(release_id: ReleaseId, asked: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
     """Change what a release is called; labels that are sent take the place of all former ones."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "release_id": release_id}
     read.describe_release(**mine, asked=asked)

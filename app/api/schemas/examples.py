@@ -141,6 +141,13 @@ CLASSES: Final = _named(
     }
 )
 
+NAMES: Final = _named(
+    {
+        "a name": {"name": "Commuters of 2026, second delivery"},
+        "labels in place of the former": {"labels": {"year": "2026", "for": "open data"}},
+    }
+)
+
 _CSV: Final = "region,age,hours,way,income,sex,job\nR04,22,55,3,30500,1,army\nR11,41,38,1,,2,other\n"
 _QUOTED: Final = 'name,wage\n"Ålesund, centre",1203.5\nBergen,998\n'
 _NDJSON: Final = '{"region": "R04", "age": 22}\n{"region": "R11", "age": null}\n'
