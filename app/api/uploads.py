@@ -101,9 +101,7 @@ def _take(asked: UploadRequest, described: Described, staged: Staged) -> Reserva
         settings=asked.resources.settings,
         owner=asked.principal.owner,
         key=asked.key,
-        fingerprint=fingerprint(
-            "dataset", staged.sha256, described.name, described.labels, described.options.model_dump(mode="json")
-        ),
+        fingerprint=fingerprint("dataset", staged.sha256, described.name, described.labels, described.options.stored()),
         now=asked.resources.clock(),
     )
 

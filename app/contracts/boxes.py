@@ -8,7 +8,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
-from app.contracts.jobs import DatasetJobSpec, JobKind
+from app.contracts.jobs import JobKind, ReleasingSpec
 
 
 class StatisticKind(StrEnum):
@@ -93,7 +93,7 @@ class Partition(StrEnum):
     MONDRIAN = "mondrian"
 
 
-class BoxesSpec(DatasetJobSpec):
+class BoxesSpec(ReleasingSpec):
     """Numeric k-anonymity and l-diversity by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION

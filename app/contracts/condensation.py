@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 
 from app.contracts.base import Contract
 from app.contracts.columns import ColumnName, Domain, Missing, check_different
-from app.contracts.jobs import DatasetJobSpec, JobKind
+from app.contracts.jobs import JobKind, ReleasingSpec
 
 
-class CondensationSpec(DatasetJobSpec):
+class CondensationSpec(ReleasingSpec):
     """Condensation (Aggarwal and Yu 2004): pseudo-records drawn with the mean and covariance of groups."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION

@@ -1,6 +1,7 @@
 """Datasets: how a file is to be read, and what it was found to hold."""
 
 from enum import StrEnum
+from typing import Any, Final
 
 from pydantic import Field
 
@@ -31,12 +32,19 @@ class FileFormat(StrEnum):
     NDJSON = "ndjson"
 
 
+#: Options that came later than the others.
+_LATER: Final = ("decimal", "thousands", "date_format")
+
+
 class ReadOptions(Contract):
     """How the bytes of an upload are to be read; unset options follow the format."""
 
     format: FileFormat
     delimiter: str | None = Field(
-        default=None, min_length=1, max_length=1, description="Between fields; CSV `,`, TSV tab."
+        default=None,
+        min_length=1,
+        max_length=1,
+        description="Between fields. Where none is given, it is found out for CSV, and a tab in TSV.",
     )
     quote: str | None = Field(default='"', max_length=1, description="Around fields; empty for none.")
     header: bool = Field(default=True, description="The first record names the columns.")
@@ -48,6 +56,14 @@ class ReadOptions(Contract):
     trim: bool = Field(default=True, description="Remove blanks around a field.")
     missing: tuple[str, ...] = Field(default=(), description="Tokens that mean missing, beside the empty field.")
     type: dict[str, ColumnType] = Field(default_factory=dict, description="Types of columns, where not to be inferred.")
+    decimal: str | None = Field(default=None, max_length=1, description="Before the fraction of a number; `.` or `,`.")
+    thousands: str | None = Field(default=None, max_length=1, description="Between groups of three digits, if any.")
+    date_format: str | None = Field(default=None, max_length=40, description="How days are written beside YYYY-MM-DD.")
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON, without what was not given and older processes do not know."""
+        given = {name: value for name in _LATER if (value := getattr(self, name)) is not None}
+        return self.model_dump(mode="json", exclude=set(_LATER)) | given
 
 
 class DatasetColumn(Contract):
@@ -73,6 +89,7 @@ class Profile(Contract):
     rows: int
     columns: tuple[DatasetColumn, ...]
     numeric: dict[str, NumericSummary] = Field(default_factory=dict)
+    options: ReadOptions | None = None
     warnings: tuple[Warning, ...] = ()
 
 
@@ -97,6 +114,9 @@ class Dataset(Contract):
     created_at: Instant = Field(description="When it was uploaded.")
     expires_at: Instant | None = Field(description="When it will be deleted; null: never by itself.")
     labels: Labels = Field(description="As given with the upload.")
+    options: ReadOptions | None = Field(
+        default=None, description="How the file was read: as asked, and what was found out (`delimiter`)."
+    )
     columns: tuple[DatasetColumn, ...] | None = Field(description="In the file's order; null until it is read.")
     warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
     error: Problem | None = Field(default=None, description="Why it cannot be read; null where nothing is wrong.")

@@ -1,6 +1,8 @@
 """The unlisted job that reads an upload into a dataset."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import PlainSerializer
 
 from app.contracts.datasets import ReadOptions
 from app.contracts.jobs import DatasetJobSpec
@@ -13,6 +15,6 @@ class IngestSpec(DatasetJobSpec):
     """What is to be read, and how."""
 
     method: Literal["ingest"] = "ingest"
-    options: ReadOptions
+    options: Annotated[ReadOptions, PlainSerializer(ReadOptions.stored)]
     staged_key: str
     bytes: int

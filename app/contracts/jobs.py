@@ -7,6 +7,7 @@ from pydantic import Field, WithJsonSchema
 
 from app.contracts.base import Contract, Id, Instant, Labels
 from app.contracts.problems import Problem
+from app.contracts.releases import DEFAULT_FORMATS, Formats
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
@@ -75,6 +76,12 @@ class DatasetJobSpec(JobSpec):
     """A specification that works on one dataset."""
 
     dataset_id: Id = Field(description="The dataset to work on.")
+
+
+class ReleasingSpec(DatasetJobSpec):
+    """A specification of a job that makes a release."""
+
+    formats: Formats = DEFAULT_FORMATS
 
 
 class Progress(Contract):

@@ -1,8 +1,9 @@
 """Releases: what a succeeded anonymization publishes, as its owner and those it is given to see it."""
 
 from enum import StrEnum
+from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from app.contracts.base import Contract, Instant, Labels
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
@@ -14,6 +15,30 @@ class ReleaseFormat(StrEnum):
     CSV = "csv"
     PARQUET = "parquet"
     NDJSON = "ndjson"
+    CSV_GZ = "csv.gz"
+    CSV_ESCAPED = "csv.escaped"
+
+
+#: What a release is made in where nobody asks for anything else.
+DEFAULT_FORMATS: Final = (ReleaseFormat.PARQUET, ReleaseFormat.CSV, ReleaseFormat.NDJSON)
+
+
+def _different(formats: tuple[ReleaseFormat, ...]) -> tuple[ReleaseFormat, ...]:
+    if len(set(formats)) < len(formats):
+        msg = "a format stands twice"
+        raise ValueError(msg)
+    return formats
+
+
+Formats = Annotated[
+    tuple[ReleaseFormat, ...],
+    Field(
+        min_length=1,
+        description="Formats of the release, made with it. `csv.gz` is `csv` compressed; in `csv.escaped` text that a "
+        "spreadsheet would run as a formula begins with an apostrophe.",
+    ),
+    AfterValidator(_different),
+]
 
 
 class ReleaseColumn(Contract):

@@ -7,7 +7,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, Id, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
-from app.contracts.jobs import DatasetJobSpec, JobKind
+from app.contracts.jobs import JobKind, ReleasingSpec
 from app.contracts.microfiles import (
     MOST_VALUES,
     MOST_VARIABLES,
@@ -164,7 +164,7 @@ SwapMask = TypeAliasType(
 )
 
 
-class SwapsSpec(DatasetJobSpec):
+class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION

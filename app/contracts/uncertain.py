@@ -8,7 +8,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
-from app.contracts.jobs import DatasetJobSpec, JobKind
+from app.contracts.jobs import JobKind, ReleasingSpec
 
 NotNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
 MinimumScale = TypeAliasType(
@@ -52,7 +52,7 @@ SCALING_UNIT = "scaling_unit"
 CELL = 8
 
 
-class UncertainSpec(DatasetJobSpec):
+class UncertainSpec(ReleasingSpec):
     """Uncertain k-anonymity: noise just large enough that k records fit, published with its size."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION

@@ -12,6 +12,8 @@ PIECE_BYTES: Final = 1 << 20
 #: Small files may be as compressible as they like.
 _RATIO_FROM_BYTES: Final = 4 << 20
 _GZIP_WINDOW: Final = 31
+#: How every gzip stream begins: its mark, and deflate as the method.
+_GZIP_MAGIC: Final = b"\x1f\x8b\x08"
 
 
 class Decoder:
@@ -20,7 +22,7 @@ class Decoder:
     Parameters
     ----------
     gzipped
-        Whether the body is compressed.
+        Whether the body is said to be compressed; one that begins as gzip does is taken for it anyhow.
     max_bytes
         Limit on the decoded bytes.
     max_ratio
@@ -29,6 +31,7 @@ class Decoder:
 
     def __init__(self, *, gzipped: bool, max_bytes: int, max_ratio: float) -> None:
         self._gzip = _Gzip() if gzipped else None
+        self._head: bytes | None = None if gzipped else b""
         self._max_bytes = max_bytes
         self._max_ratio = max_ratio
         self._hash = hashlib.sha256()
@@ -52,11 +55,28 @@ class Decoder:
             A limit is exceeded.
         """
         self._encoded += len(data)
-        for piece in (data,) if self._gzip is None else self._gzip.feed(data):
+        for piece in self._decoded(self._recognised(data)):
             self.bytes += len(piece)
             self._check_limits()
             self._hash.update(piece)
             yield piece
+
+    def _recognised(self, data: bytes) -> bytes:
+        """What is known to be of which kind: nothing before the first bytes are there. No text begins as gzip does."""
+        if self._head is None:
+            return data
+        self._head += data
+        if len(self._head) < len(_GZIP_MAGIC) and _GZIP_MAGIC.startswith(self._head):
+            return b""
+        whole, self._head = self._head, None
+        if whole.startswith(_GZIP_MAGIC):
+            self._gzip = _Gzip()
+        return whole
+
+    def _decoded(self, data: bytes) -> Iterator[bytes]:
+        if self._gzip is not None:
+            return self._gzip.feed(data)
+        return iter((data,) if data else ())
 
     def close(self) -> None:
         """The body has ended.
@@ -68,6 +88,8 @@ class Decoder:
         """
         if self._gzip is not None:
             self._gzip.close()
+        if self._head:
+            raise UnreadableError("the gzip stream of the body ends too early: the upload was cut off")
         if self.bytes == 0:
             raise UnreadableError("the body is empty: send the file as the body of the request")
 
@@ -77,7 +99,7 @@ class Decoder:
         if self.bytes > _RATIO_FROM_BYTES and self.bytes > self._max_ratio * self._encoded:
             raise TooLargeError(
                 f"the body decodes to more than {self._max_ratio:g} times its size, which is the limit here: "
-                "send it without Content-Encoding"
+                "send it uncompressed"
             )
 
 
@@ -102,7 +124,7 @@ class _Gzip:
                 piece = self._member.decompress(rest, PIECE_BYTES)
             except zlib.error as error:
                 raise UnreadableError(
-                    "the body is not valid gzip, which its Content-Encoding says it is: it is damaged or not compressed"
+                    "the body is not valid gzip, which it is said to be or begins as: it is damaged or not compressed"
                 ) from error
             rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if piece:

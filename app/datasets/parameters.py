@@ -1,5 +1,6 @@
 """From the query of an upload to how its bytes are to be read, with a problem for every parameter that is wrong."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
@@ -17,8 +18,14 @@ _LONGEST_NAME: Final = 200
 _LONGEST_TOKEN: Final = 200
 _LONGEST_COLUMN: Final = 1_000
 _MANY: Final = 10_000
-_TEXT_ONLY: Final = ("delimiter", "quote", "header", "column", "skip_rows", "comment", "trim")
+_TEXT_ONLY: Final = (
+    "delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands",
+)  # fmt: skip
 _TEXT_FORMATS: Final = frozenset({FileFormat.CSV, FileFormat.TSV})
+_THOUSANDS: Final = ",.'_ "
+_LONGEST_DATE_FORMAT: Final = 40
+_DATE_PART: Final = re.compile("%[A-Za-z]")
+_DATE_FORMAT: Final = re.compile(r"(?:%[dmbY]|[ -$&-/:-~])+")
 _TYPES: Final = ", ".join(kind.value for kind in ColumnType)
 _LABELS: Final[TypeAdapter[dict[str, str]]] = TypeAdapter(Labels)
 
@@ -34,7 +41,9 @@ class UploadParameters(Contract):
         default=None, description="What the body is, where its Content-Type is only `application/octet-stream`."
     )
     delimiter: str | None = Field(
-        default=None, description="CSV, TSV: between fields, one character; a tab may be written as `\\t`."
+        default=None,
+        description="CSV, TSV: between fields, one character; a tab may be written as `\\t`. Without it, CSV is looked "
+        "at for `;`, a tab, `,` and `|`, and the dataset's `options` say what was found.",
     )
     quote: str | None = Field(
         default=None, description='CSV, TSV: around fields, one character, `"` by default; empty for none.'
@@ -47,6 +56,16 @@ class UploadParameters(Contract):
     comment: str | None = Field(default=None, description="CSV, TSV: lines that begin so are left out.")
     trim: bool = Field(default=True, description="CSV, TSV: remove blanks around fields.")
     missing: Many = Field(default=[], description="Repeatable: a token that means missing, beside the empty field.")
+    decimal: str | None = Field(default=None, description="CSV, TSV: before the fraction of a number: `.` or `,`.")
+    thousands: str | None = Field(
+        default=None, description="CSV, TSV: between groups of three digits: `,`, `.`, `'`, `_` or a space."
+    )
+    date_format: str | None = Field(
+        default=None,
+        description="CSV, TSV, NDJSON: how days are written beside `YYYY-MM-DD`: `%d` (day), `%m` (month; `%b`: its "
+        "English abbreviation) and `%Y` (year), each once, as in `%d.%m.%Y`.",
+        examples=["%d.%m.%Y"],
+    )
     type: Many = Field(
         default=[], description=f"Repeatable: `column:type` where types are not to be inferred; types: {_TYPES}."
     )
@@ -95,6 +114,8 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
     _check_columns(parameters, found)
     _check_comment(parameters.comment, found)
     _check_missing(parameters.missing, found)
+    _check_numbers(parameters, found)
+    _check_date_format(parameters.date_format, file_format, found)
     if found.errors:
         told = "; ".join(f"{error.pointer[1:]}: {error.detail}" for error in found.errors[:5])
         raise InvalidError(told, errors=found.errors)
@@ -109,6 +130,9 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
         trim=parameters.trim,
         missing=tuple(parameters.missing),
         type=types,
+        decimal=parameters.decimal,
+        thousands=parameters.thousands,
+        date_format=parameters.date_format,
     )
     return Described(name, labels, options)
 
@@ -197,6 +221,31 @@ def _check_comment(comment: str | None, found: _Findings) -> None:
 def _check_missing(missing: Sequence[str], found: _Findings) -> None:
     if any(len(token) > _LONGEST_TOKEN or not _is_plain(token) for token in missing):
         found.refuse("missing", f"a token has up to {_LONGEST_TOKEN} characters without control characters")
+
+
+def _check_numbers(parameters: UploadParameters, found: _Findings) -> None:
+    if parameters.decimal not in {None, ".", ","}:
+        found.refuse("decimal", "`.` or `,`")
+    if parameters.thousands is not None and parameters.thousands not in set(_THOUSANDS):
+        found.refuse("thousands", "one of `,`, `.`, `'`, `_` and a space (for non-breaking ones too)")
+    elif parameters.thousands == (parameters.decimal or "."):
+        found.refuse("thousands", "must differ from `decimal`")
+
+
+def _check_date_format(text: str | None, file_format: FileFormat, found: _Findings) -> None:
+    if text is None:
+        return
+    if file_format is FileFormat.PARQUET:
+        found.refuse("date_format", "applies to CSV, TSV and NDJSON only, not to parquet")
+    elif len(text) > _LONGEST_DATE_FORMAT or not _DATE_FORMAT.fullmatch(text) or not _has_each_part(text):
+        found.refuse("date_format", "`%d`, `%m` (or `%b`) and `%Y`, each once, with other characters between them")
+    elif text.startswith("%Y-%d"):
+        found.refuse("date_format", "could be taken for YYYY-MM-DD, which is always read")
+
+
+def _has_each_part(text: str) -> bool:
+    parts = sorted(_DATE_PART.findall(text))
+    return parts in (["%Y", "%d", "%m"], ["%Y", "%b", "%d"])
 
 
 def _is_mark(text: str, *, but: str = "") -> bool:

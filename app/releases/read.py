@@ -74,7 +74,9 @@ def read_file(*, database: Database, owner: str, release_id: str, release_format
         known = found is not None or releases.get(connection, owner=owner, release_id=release_id) is not None
     if found is not None:
         return found
-    raise NotFoundError(f"this release has no {release_format.value} file") if known else _absent()
+    if known:
+        raise NotFoundError(f"this release has no file in {release_format.value}; its `sha256` names those there are")
+    raise _absent()
 
 
 def read_statistics(*, database: Database, owner: str, release_id: str) -> list[Mapping[str, Any]]:

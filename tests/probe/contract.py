@@ -2,10 +2,10 @@
 
 from typing import ClassVar, Literal
 
-from app.contracts.jobs import DatasetJobSpec, JobKind
+from app.contracts.jobs import JobKind, ReleasingSpec
 
 
-class ProbeSpec(DatasetJobSpec):
+class ProbeSpec(ReleasingSpec):
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
 
     method: Literal["probe"] = "probe"

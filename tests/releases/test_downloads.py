@@ -1,5 +1,6 @@
 """Downloads: the bytes, whole or in part, and nothing when they are known."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 import psutil
@@ -111,3 +112,47 @@ def test_the_api_does_not_grow_with_a_download(published: Releases) -> None:
             peak = max(peak, memory.memory_info().rss)
     assert digest.hexdigest() == sha256(content).hexdigest()
     assert peak - before < 30 * MEGABYTE
+
+
+FILES = {"csv": CSV, "parquet": b"PAR1", "ndjson": b"{}\n", "csv.gz": b"\x1f\x8b", "csv.escaped": b"box\n"}
+
+
+@pytest.mark.parametrize(
+    ("accept", "there", "sent"),
+    [
+        ("*/*", FILES, "csv"),
+        ("", FILES, "csv"),
+        ("*/*", ["parquet", "ndjson"], "parquet"),
+        ("application/vnd.apache.parquet", FILES, "parquet"),
+        ("application/x-ndjson, text/csv;q=0.5", FILES, "ndjson"),
+        ("application/x-ndjson;q=0.1, text/*", FILES, "csv"),
+        ("text/csv;q=0, */*;q=0.1", FILES, "parquet"),
+        ("text/csv", ["csv.escaped", "parquet"], "csv.escaped"),
+        ("APPLICATION/GZIP ; q=1.0", FILES, "csv.gz"),
+        ("text/csv;q=banana", FILES, "csv"),
+        ("text/html", FILES, None),
+        ("text/csv", ["parquet"], None),
+        ("*/*;q=0", FILES, None),
+    ],
+)
+def test_accept_chooses_the_format(published: Releases, accept: str, there: Iterable[str], sent: str | None) -> None:
+    path = f"/v1/releases/{published.publish(files={name: FILES[name] for name in there})}/data"
+    for ask in (published.client.get, published.client.head):
+        answer = ask(path, headers={"Accept": accept})
+        if sent is None:
+            assert answer.status_code == 406
+        else:
+            assert answer.status_code == 200
+            assert answer.headers["etag"] == f'"{sha256(FILES[sent]).hexdigest()}"'
+            assert answer.headers["vary"] == "Accept"
+    if sent is None:
+        problem = published.client.get(path, headers={"Accept": accept}).json()
+        assert problem["type"] == "/problems/not-acceptable"
+        assert all(f"format={name}" in problem["detail"] for name in there)
+
+
+def test_a_format_that_is_named_is_sent_whatever_is_accepted(published: Releases) -> None:
+    path = f"/v1/releases/{published.publish(files=FILES)}/data"
+    for name, content in FILES.items():
+        answer = published.client.get(path, params={"format": name}, headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.content) == (200, content)

@@ -120,7 +120,7 @@ class BoxesRunner:
         of_row = outcome.boxes.box[order]
         columns = _release_columns(spec, outcome, of_row) | {name: kept[name] for name in spec.keep}
         job.tick(_COMPUTED + 0.05, "release")
-        files = write_release(columns, job.scratch)
+        files = write_release(columns, job.scratch, spec.formats)
         result = boxes_report.result(
             spec,
             outcome,

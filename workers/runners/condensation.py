@@ -83,7 +83,7 @@ class CondensationRunner:
         link = records.rows[made.stands_for]
         kept = take_rows(job.dataset_path(), spec.keep, link)
         columns: dict[str, Any] = {name: np.ascontiguousarray(made.z[:, i]) for i, name in enumerate(spec.columns)}
-        files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch)
+        files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
         result = _result(records, made)
         return Outcome(
             summary=result,

@@ -91,7 +91,8 @@ def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> 
     for name, file in sorted(draft.files.items()):
         key = f"releases/{release_id}/{file.sha256}.{name}"
         storage.put_file(key, file.path)
-        files.append(releases.ReleaseFile(format=name, key=key, sha256=file.sha256, bytes=file.bytes))
+        served = name in claimed.spec.get("formats", draft.files)
+        files.append(releases.ReleaseFile(format=name, key=key, sha256=file.sha256, bytes=file.bytes, served=served))
     flags = [*draft.flags]
     if claimed.seed is not None and "reproducible" not in flags:
         flags.append("reproducible")
@@ -160,7 +161,7 @@ def _insert_release(connection: Connection, claimed: Claim, release: StoredRelea
 def _published(release: StoredRelease) -> Published:
     return Published(
         id=release.id,
-        sha256={file.format: file.sha256 for file in release.files},
+        sha256={file.format: file.sha256 for file in release.files if file.served},
         rows=release.draft.rows,
         flags=release.flags,
         parameters=release.draft.parameters,

@@ -56,7 +56,7 @@ class Exchange:
         """Write the files; what is masked, by which rules, and what was left out is not published."""
         order = rng.permutation(len(self.positions)).astype(np.int64)
         table = exchanged(job.dataset_path(), self.names, self.moved, self.positions, order)
-        files = write_release(table, job.scratch)
+        files = write_release(table, job.scratch, spec.formats)
         types = {column.name: str(column.type) for column in job.datasets["dataset_id"].columns}
         return ReleaseDraft(
             rows=len(order),

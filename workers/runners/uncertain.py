@@ -116,7 +116,7 @@ class UncertainRunner:
         job.tick(_CALIBRATED + 0.05, "release")
         kept = take_rows(job.dataset_path(), spec.keep, link)
         columns = uncertain_report.release_columns(spec, densities) | {name: kept[name] for name in spec.keep}
-        files = write_release(columns, job.scratch)
+        files = write_release(columns, job.scratch, spec.formats)
         anonymity = expected(calibrated)
         result = uncertain_report.result(
             spec,

@@ -9,8 +9,9 @@ from fastapi.responses import StreamingResponse
 
 from app.api.byte_ranges import asked_range
 from app.api.conditional import etag_of, is_fresh
-from app.api.deps import ResourcesDep, require
+from app.api.deps import Resources, ResourcesDep, require
 from app.api.instants import CreatedAfter
+from app.api.negotiation import accepted_format
 from app.api.pagination import After, PageDep, page
 from app.api.problems import problem_response, responses
 from app.api.schemas.examples import NAMES
@@ -36,12 +37,18 @@ ReleaseId = Annotated[str, Path(description="Id of a release.")]
 Reader = Annotated[Principal, Depends(require("releases:read"))]
 NamingBody = Annotated[NameAndLabels, Body(openapi_examples=NAMES)]
 Writer = Annotated[Principal, Depends(require("releases:write"))]
-Format = Annotated[ReleaseFormat, Query(alias="format", description="Format of the file.")]
+Format = Annotated[
+    ReleaseFormat | None, Query(alias="format", description="Format of the file; without it `Accept` decides.")
+]
+Accept = Annotated[
+    str | None, Header(alias="Accept", description="Media types of the formats that suit, where `format` is absent.")]
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", description="ETags that are known already: 304 if it is one of them.")
 ]
 Range = Annotated[str | None, Header(alias="Range", description="One range of bytes, to go on with a download.")]
 IfRange = Annotated[str | None, Header(alias="If-Range", description="Send the range only if this is still the ETag.")]
+#: Where the name of a format is not how its files end.
+_SUFFIXES = {ReleaseFormat.CSV_ESCAPED: "escaped.csv"}
 _TEXT = r"^[^\x00]{1,200}$"
 _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
@@ -98,25 +105,24 @@ def get_release(release_id: ReleaseId, resources: ResourcesDep, principal: Reade
     operation_id="get_release_data",
     summary="Download a release",
     response_class=Response,
-    responses={200: WHOLE, 206: PART, 304: NOT_MODIFIED, **responses(404, 416, 422, 429)},
+    responses={200: WHOLE, 206: PART, 304: NOT_MODIFIED, **responses(404, 406, 416, 422, 429)},
 )
 def get_release_data(
     request: Request,
     release_id: ReleaseId,
     resources: ResourcesDep,
     principal: Reader,
-    release_format: Format = ReleaseFormat.CSV,
+    release_format: Format = None,
+    accept: Accept = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
     if_none_match: IfNoneMatch = None,
     range_header: Range = None,
     if_range: IfRange = None,
 ) -> Response:
     """Download the file of one format, or one range of its bytes; the bytes never change."""
-    file = read.read_file(
-        database=resources.database, owner=principal.owner, release_id=release_id, release_format=release_format
-    )
+    file = _file(request, resources, principal, release_id, release_format)
     headers = _data_headers(release_id, file)
     if is_fresh(if_none_match, file.sha256):
-        return Response(status_code=304, headers={"ETag": headers["ETag"]})
+        return Response(status_code=304, headers={"ETag": headers["ETag"], "Vary": "Accept"})
     try:
         part = asked_range(range_header, if_range, size=file.bytes, sha256=file.sha256)
     except RangeNotSatisfiableError as error:
@@ -130,7 +136,10 @@ def get_release_data(
     if part is not None:
         headers["Content-Range"] = part.content_range
     return StreamingResponse(
-        chunks, status_code=200 if part is None else 206, media_type=MEDIA_TYPES[release_format], headers=headers
+        chunks,
+        status_code=200 if part is None else 206,
+        media_type=_media_type(file),
+        headers=headers,
     )
 
 
@@ -139,23 +148,23 @@ def get_release_data(
     operation_id="head_release_data",
     summary="Ask for the size and checksum of a release's file",
     response_class=Response,
-    responses={200: HEADERS_ONLY, 304: NOT_MODIFIED, **responses(404, 422, 429)},
+    responses={200: HEADERS_ONLY, 304: NOT_MODIFIED, **responses(404, 406, 422, 429)},
 )
 def head_release_data(
+    request: Request,
     release_id: ReleaseId,
     resources: ResourcesDep,
     principal: Reader,
-    release_format: Format = ReleaseFormat.CSV,
+    release_format: Format = None,
+    accept: Accept = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Answer with the headers of a download, without its bytes."""
-    file = read.read_file(
-        database=resources.database, owner=principal.owner, release_id=release_id, release_format=release_format
-    )
+    file = _file(request, resources, principal, release_id, release_format)
     headers = _data_headers(release_id, file)
     if is_fresh(if_none_match, file.sha256):
-        return Response(status_code=304, headers={"ETag": headers["ETag"]})
-    return Response(media_type=MEDIA_TYPES[release_format], headers=headers | {"Content-Length": str(file.bytes)})
+        return Response(status_code=304, headers={"ETag": headers["ETag"], "Vary": "Accept"})
+    return Response(media_type=_media_type(file), headers=headers | {"Content-Length": str(file.bytes)})
 
 
 @router.get(
@@ -228,11 +237,29 @@ def delete_release(release_id: ReleaseId, resources: ResourcesDep, principal: Wr
     return Response(status_code=204)
 
 
+def _file(
+    request: Request, resources: Resources, principal: Principal, release_id: str, named: ReleaseFormat | None
+) -> read.ReleaseFile:
+    """The file of the format that was named, or of the one that suits best."""
+    if named is None:
+        release = read.read_release(database=resources.database, owner=principal.owner, release_id=release_id)
+        named = accepted_format(request.headers.getlist("accept"), list(release.sha256))
+    return read.read_file(
+        database=resources.database, owner=principal.owner, release_id=release_id, release_format=named
+    )
+
+
+def _media_type(file: read.ReleaseFile) -> str:
+    return MEDIA_TYPES[ReleaseFormat(file.format)]
+
+
 def _data_headers(release_id: str, file: read.ReleaseFile) -> dict[str, str]:
+    suffix = _SUFFIXES.get(ReleaseFormat(file.format), file.format)
     return {
         "ETag": etag_of(file.sha256),
         "Accept-Ranges": "bytes",
-        "Content-Disposition": f'attachment; filename="{release_id}.{file.format}"',
+        "Vary": "Accept",
+        "Content-Disposition": f'attachment; filename="{release_id}.{suffix}"',
     }
 
 

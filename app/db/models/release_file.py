@@ -1,6 +1,6 @@
 """The files of a release; they never change, so their checksum is their ETag."""
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Table, Text, text
 
 from app.db.models.metadata import metadata
 
@@ -12,4 +12,5 @@ release_file = Table(
     Column("key", Text, nullable=False),
     Column("sha256", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
+    Column("served", Boolean, nullable=False, server_default=text("true"), comment="false: read by audits only"),
 )

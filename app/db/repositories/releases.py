@@ -39,6 +39,7 @@ class ReleaseFile:
     key: str
     sha256: str
     bytes: int
+    served: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,14 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
     connection.execute(
         insert(release_file),
         [
-            {"release_id": new.id, "format": file.format, "key": file.key, "sha256": file.sha256, "bytes": file.bytes}
+            {
+                "release_id": new.id,
+                "format": file.format,
+                "key": file.key,
+                "sha256": file.sha256,
+                "bytes": file.bytes,
+                "served": file.served,
+            }
             for file in files
         ],
     )
@@ -107,7 +115,7 @@ def get_file(connection: Connection, *, owner: str, release_id: str, release_for
         select(release_file.c.format, release_file.c.key, release_file.c.sha256, release_file.c.bytes)
         .join(release, release.c.id == release_file.c.release_id)
         .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
-        .where(release_file.c.format == release_format)
+        .where(release_file.c.format == release_format, release_file.c.served)
     )
     row = connection.execute(statement).mappings().first()
     return None if row is None else ReleaseFile(**row)
@@ -171,7 +179,7 @@ def _visible(owner: str) -> Any:
 def _select(owner: str) -> Select[Any]:
     checksums = (
         select(func.jsonb_object_agg(release_file.c.format, release_file.c.sha256))
-        .where(release_file.c.release_id == release.c.id)
+        .where(release_file.c.release_id == release.c.id, release_file.c.served)
         .scalar_subquery()
         .label("sha256")
     )

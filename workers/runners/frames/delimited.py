@@ -14,6 +14,7 @@ from workers.runners.frames.blocks import BLOCK_BYTES, Blocks
 from workers.runners.frames.cells import Bytes, Cells, Positions
 from workers.runners.frames.names import check_names
 
+#: For readers that were not told what was found out.
 _DEFAULT_DELIMITER = {FileFormat.CSV: ",", FileFormat.TSV: "\t"}
 _MANY = np.iinfo(np.int64).max
 

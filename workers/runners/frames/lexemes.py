@@ -25,6 +25,8 @@ from numba import njit
 
 from app.contracts.datasets import ColumnType
 from workers.runners.frames.cells import MISSING, STRING
+from workers.runners.frames.notations import Notation, day_of, is_number, plain_number
+from workers.runners.frames.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WHOLE, is_formula, reading
 from workers.runners.frames.splitting import kernel
 
 #: What a cell can be by inference ...
@@ -41,6 +43,27 @@ NEEDED: Final = {
     ColumnType.DATE: DATE,
     ColumnType.STRING: 0,
 }
+#: Days first: digits alone are one only where a pattern says so.
+_BY_BIT: Final = (
+    (DATE, ColumnType.DATE),
+    (INTEGER, ColumnType.INTEGER),
+    (NUMBER, ColumnType.NUMBER),
+    (BOOLEAN, ColumnType.BOOLEAN),
+)
+_CLASS = np.array(
+    [
+        WHOLE
+        if bits & INTEGER
+        else DECIMAL
+        if bits & NUMBER
+        else DAY
+        if bits & DATE
+        else FLAG
+        if bits & BOOLEAN
+        else CODE
+        for bits in range(256)
+    ]
+)
 _EXACT = 2**53
 _LARGEST = np.uint64(2**63 - 1)
 _MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
@@ -151,37 +174,55 @@ def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
 
 
 @kernel
+def _localized(buffer: Any, s: int, e: int, marks: Any, pattern: Any) -> Any:
+    """A cell in another notation, rewritten in place: its new end, the bits it may have, and those it surely has."""
+    surely = DATE if pattern.size > 0 and day_of(buffer, s, e, pattern) > 0 else 0
+    if is_number(buffer, s, e, marks[0], marks[1]):
+        return plain_number(buffer, s, e, marks[0], marks[1]), 255, surely
+    for i in range(s, e):
+        if _is_digit(buffer[i]):
+            return e, DATE, surely
+    return e, 255, surely
+
+
+@kernel
 def survey(
-    buffer: Any,
-    start: Any,
-    end: Any,
-    kind: Any,
-    lines: Any,
-    needed: Any,
-    every: Any,
-    some: Any,
-    refused: Any,
-    first: Any,
-) -> None:
+    buffer: Any, start: Any, end: Any, kind: Any, lines: Any, marks: Any, pattern: Any, is_plain: bool,
+    needed: Any, every: Any, some: Any, refused: Any, first: Any, classes: Any, formulas: Any,
+) -> None:  # fmt: skip
     """Take a run of cells into account.
 
     Parameters
     ----------
     buffer, start, end, kind, lines
         The cells, see :class:`~workers.runners.frames.cells.Cells`.
+    marks, pattern, is_plain
+        How numbers and days are written, see :class:`~workers.runners.frames.notations.Notation`.
     needed
         Per column: the bit its cells must have, 0 where the type is to be inferred.
     every, some
         Per column: bits that all, and that some of the cells had so far; updated.
     refused, first
         Per column: cells without the needed bit, and the line of the first of them; updated.
+    classes, formulas
+        Per column: cells of each class of :mod:`~workers.runners.frames.readings`, and those that a spreadsheet would
+        run; updated.
     """
     width = needed.size
     f = 0
     for row in range(lines.size):
         for j in range(width):
             if kind[f] != MISSING:
-                bits = lexeme(buffer, start[f], end[f])
+                s, e = start[f], end[f]
+                possible, surely = 255, 0
+                if not is_plain:
+                    e, possible, surely = _localized(buffer, s, e, marks, pattern)
+                bits = lexeme(buffer, s, e) & possible | surely
+                if bits:
+                    classes[j, _CLASS[bits]] += 1
+                else:
+                    formulas[j] += is_formula(buffer, s, e)
+                    classes[j, reading(buffer, s, e) if is_plain else 0] += 1
                 if needed[j] and not bits & needed[j]:
                     if refused[j] == 0:
                         first[j] = lines[row]
@@ -197,20 +238,24 @@ def column_type(every: int, some: int) -> ColumnType:
     """The type of a column whose cells were surveyed."""
     if not some:
         return ColumnType.STRING
-    if every & INTEGER:
-        return ColumnType.INTEGER
-    if every & NUMBER:
-        return ColumnType.NUMBER
-    if every & BOOLEAN:
-        return ColumnType.BOOLEAN
-    return ColumnType.DATE if every & DATE else ColumnType.STRING
+    for bit, found in _BY_BIT:
+        if every & bit:
+            return found
+    return ColumnType.STRING
+
+
+_PLAIN: Final = Notation(np.array([46, 0]), np.empty(0, np.int64))
 
 
 class Survey:
     """What the cells of each column have in common; columns may be added while it runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, notation: Notation = _PLAIN) -> None:
         self._columns: npt.NDArray[np.int64] = np.zeros((5, 0), np.int64)
+        self._notation = notation
+        #: Cells of each class by column, and cells that a spreadsheet would run.
+        self.classes: npt.NDArray[np.int64] = np.zeros((0, CLASSES), np.int64)
+        self.formulas: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     def widen(self, needed: list[int]) -> None:
         """Begin new columns, each with the bit its cells must have."""
@@ -218,6 +263,8 @@ class Survey:
         fresh[0] = needed
         fresh[1] = 255
         self._columns = np.ascontiguousarray(np.concatenate([self._columns, fresh], axis=1))
+        self.classes = np.concatenate([self.classes, np.zeros((len(needed), CLASSES), np.int64)])
+        self.formulas = np.concatenate([self.formulas, np.zeros(len(needed), np.int64)])
 
     @property
     def width(self) -> int:
@@ -226,7 +273,8 @@ class Survey:
 
     def add(self, buffer: Any, start: Any, end: Any, kind: Any, lines: Any) -> None:
         """Take a run of cells into account."""
-        survey(buffer, start, end, kind, lines, *self._columns)
+        marks, pattern, is_plain = self._notation.marks, self._notation.pattern, self._notation.is_plain
+        survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *self._columns, self.classes, self.formulas)
 
     def types(self) -> list[ColumnType]:
         """The inferred type of each column."""

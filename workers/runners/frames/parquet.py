@@ -18,6 +18,7 @@ from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
 from workers.runners.frames import parquet_types
 from workers.runners.frames.building import ARROW_TYPES, build_column
 from workers.runners.frames.cells import TEXT, Cells
+from workers.runners.frames.findings import Counts, column_warnings, name_warnings
 from workers.runners.frames.lexemes import NEEDED, Survey
 from workers.runners.frames.names import check_names
 from workers.runners.frames.sink import TableSink, Tick
@@ -66,7 +67,10 @@ def read_parquet(
             raise _corrupt()
         for converter in converters:
             converter.check()
-    return table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
+    profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
+    classes, formulas = (np.array(seen) for seen in zip(*(converter.seen for converter in converters), strict=True))
+    found = column_warnings(classes, formulas, types, [name in options.type for name in names])
+    return profile.model_copy(update={"warnings": (*name_warnings(names), *found)})
 
 
 def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
@@ -180,6 +184,7 @@ class _Converter:
         self._is_parsed = parquet_types.is_text(parquet_types.value_type(kind)) and column is not ColumnType.STRING
         self._survey = Survey()
         self._survey.widen([NEEDED[column]])
+        self._is_text = parquet_types.is_text(parquet_types.value_type(kind)) and column is ColumnType.STRING
         self._rows = 0
 
     def convert(self, array: pa.Array) -> pa.Array:
@@ -190,16 +195,27 @@ class _Converter:
             result = parquet_types.convert(array, self._column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise self._problem() from None
-        if self._missing is None:
-            return result
-        return pc.if_else(pc.is_in(result, value_set=self._missing), pa.scalar(None, result.type), result)
+        if self._missing is not None:
+            result = pc.if_else(pc.is_in(result, value_set=self._missing), pa.scalar(None, result.type), result)
+        if self._is_text:
+            self._look(result)
+        return result
 
     def _parse(self, texts: pa.Array) -> pa.Array:
         """Texts read as if they stood in a CSV file; rows that cannot are counted, and refused by :meth:`check`."""
+        cells = self._look(texts)
+        return (
+            pa.nulls(len(texts), ARROW_TYPES[self._column])
+            if self._survey.refusals()
+            else build_column(cells, 0, self._column)
+        )
+
+    def _look(self, texts: pa.Array) -> Cells:
+        """Survey texts as if they stood in a CSV file."""
         texts = pa.concat_arrays([texts])  # without an offset
-        offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1]
+        offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].copy()  # as those of text are
         data = texts.buffers()[2]
-        buffer = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+        buffer = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8).copy()
         rows = np.arange(self._rows + 1, self._rows + 1 + len(texts))
         self._rows += len(texts)
         kind = np.full(len(texts), TEXT, np.uint8)
@@ -207,11 +223,12 @@ class _Converter:
         cells = Cells(buffer, start, end, kind, rows, len(texts), 1, 0.0)
         self._tokens.mark(cells)
         self._survey.add(buffer, start, end, kind, rows)
-        return (
-            pa.nulls(len(texts), ARROW_TYPES[self._column])
-            if self._survey.refusals()
-            else build_column(cells, 0, self._column)
-        )
+        return cells
+
+    @property
+    def seen(self) -> tuple[Counts, Counts]:
+        """Classes of the cells, and how many a spreadsheet would run."""
+        return self._survey.classes[0], self._survey.formulas[0]
 
     def check(self) -> None:
         """Refuse the column if texts could not be read as asked."""

@@ -1,14 +1,17 @@
-"""The files of a release: the same rows as CSV, Parquet and NDJSON.
+"""The files of a release: the same rows in every format that is asked for.
 
 Equal columns give equal bytes. Floats are the shortest texts that read back as the same double; NaN is missing in all
 three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none. A missing cell is
-empty in CSV and `null` in NDJSON.
+empty in CSV and `null` in NDJSON. ``csv.gz`` is the CSV file compressed; in ``csv.escaped`` texts and names that a
+spreadsheet would run as formulas begin with an apostrophe.
 """
 
+import gzip
 import hashlib
 import io
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,13 +25,15 @@ import polars.selectors as cs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.contracts.datasets import FileFormat
+from app.contracts.releases import DEFAULT_FORMATS, ReleaseFormat
 
 Values: TypeAlias = npt.NDArray[Any] | pa.Array | pa.ChunkedArray
 
 #: Rows of a run, and of a group in Parquet; and of a piece of text, which takes far more room while it is made.
 _RUN_ROWS: Final = 1 << 16
 _TEXT_ROWS: Final = 1 << 14
+#: Text that a spreadsheet runs as a formula when it opens a CSV file; a lone sign is none.
+FORMULA: Final = r"(?s)^[=+\-@\t\r]."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +92,19 @@ class Taken:
 Columns: TypeAlias = Mapping[str, Values | Taken] | pa.Table
 
 
-def write_release(columns: Columns, folder: Path) -> dict[FileFormat, ReleaseFile]:
-    """Write the rows of a release in every format, run after run in all at once.
+def write_release(
+    columns: Columns, folder: Path, formats: Sequence[ReleaseFormat] = DEFAULT_FORMATS
+) -> dict[ReleaseFormat, ReleaseFile]:
+    """Write the rows of a release, run after run in all formats at once.
 
     Parameters
     ----------
     columns
         The columns by name, in order, all of one length; or a table.
     folder
-        Where to write `release.csv`, `release.parquet` and `release.ndjson`; it exists.
+        Where to write `release.<format>`; it exists.
+    formats
+        What to write beside Parquet, which audits and questions read and which is always written.
 
     Returns
     -------
@@ -103,11 +112,7 @@ def write_release(columns: Columns, folder: Path) -> dict[FileFormat, ReleaseFil
         The file of each format with its sha256 and its size.
     """
     rows = _Rows(columns)
-    kinds: dict[FileFormat, type[_Writer]] = {
-        FileFormat.CSV: _Csv,
-        FileFormat.PARQUET: _Parquet,
-        FileFormat.NDJSON: _Ndjson,
-    }
+    kinds = {name: _WRITERS[name] for name in {*formats, ReleaseFormat.PARQUET}}
     files = {name: _HashedFile(folder / f"release.{name}") for name in kinds}
     with ExitStack() as stack:
         writers = [stack.enter_context(kind(rows.run(0, 0), files[name])) for name, kind in kinds.items()]
@@ -182,7 +187,42 @@ class _Csv(_Writer):
             buffer = io.BytesIO()
             piece.write_csv(buffer, include_header=not self._begun, quote_style=style)
             self._begun = True
-            self._file.write(buffer.getbuffer())
+            self._append(buffer.getbuffer())
+
+    def _append(self, text: memoryview) -> None:
+        self._file.write(text)
+
+
+class _CsvGz(_Csv):
+    """Without name and time, so that equal rows give equal bytes."""
+
+    def __init__(self, empty: pl.DataFrame, file: _HashedFile) -> None:
+        super().__init__(empty, file)
+        self._packed = gzip.GzipFile(filename="", fileobj=cast("Any", file), mode="wb", compresslevel=6, mtime=0)
+
+    def _append(self, text: memoryview) -> None:
+        self._packed.write(text)
+
+    def __exit__(self, *exception: object) -> None:
+        """The file is complete once the stream has its end."""
+        self._packed.close()
+        super().__exit__(*exception)
+
+
+class _CsvEscaped(_Csv):
+    def write(self, part: pl.DataFrame) -> None:
+        texts = part.select(cs.string() | cs.categorical() | cs.enum()).columns
+        shown = {name: pl.col(name).cast(pl.String) for name in texts}
+        escaped = {
+            name: pl.when(text.str.contains(FORMULA)).then("'" + text).otherwise(text) for name, text in shown.items()
+        }
+        super().write(part.with_columns(**escaped).rename(_escaped_names(part.columns)))
+
+
+def _escaped_names(names: Sequence[str]) -> dict[str, str]:
+    """Names as they are to stand in the header, each still a name of its own."""
+    escaped = {name: f"'{name}" for name in names if re.search(FORMULA, name)}
+    return {name: shown for name, shown in escaped.items() if shown not in names}
 
 
 class _Ndjson(_Writer):
@@ -207,3 +247,12 @@ class _Parquet(_Writer):
         """The file is complete once the footer is written."""
         self._writer.close()
         super().__exit__(*exception)
+
+
+_WRITERS: Final[Mapping[ReleaseFormat, type[_Writer]]] = {
+    ReleaseFormat.CSV: _Csv,
+    ReleaseFormat.PARQUET: _Parquet,
+    ReleaseFormat.NDJSON: _Ndjson,
+    ReleaseFormat.CSV_GZ: _CsvGz,
+    ReleaseFormat.CSV_ESCAPED: _CsvEscaped,
+}

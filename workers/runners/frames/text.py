@@ -9,7 +9,9 @@ from app.contracts.datasets import ColumnType, Profile, ReadOptions
 from app.errors import FieldError, InvalidError, UnreadableError
 from workers.runners.frames.building import build_column
 from workers.runners.frames.cells import Bytes, CellReader, Cells
+from workers.runners.frames.findings import column_warnings, name_warnings
 from workers.runners.frames.lexemes import NEEDED, Survey
+from workers.runners.frames.notations import Notation
 from workers.runners.frames.sink import TableSink, Tick
 from workers.runners.frames.splitting import mark_missing
 
@@ -45,7 +47,7 @@ def check_type_names(asked: dict[str, ColumnType], names: Sequence[str]) -> None
 
 
 def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) -> Profile:
-    """Read a file of text into the typed copy.
+    """Read a file of text into the typed copy; warnings of columns stand in the profile.
 
     Parameters
     ----------
@@ -71,21 +73,27 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
         Cells are not of the type asked for their column.
     """
     tokens = MissingTokens(options.missing)
-    rows, types = _survey(reader, options, tokens, tick)
+    notation = Notation.of(options)
+    survey, rows, types = _survey(reader, options, tokens, notation, tick)
     with TableSink(sink, reader.names, types) as table:
         for cells in _leading(reader, rows):
             tokens.mark(cells)
+            if not notation.is_plain:
+                cells = notation.rewritten(cells, types)  # noqa: PLW2901 (the same, in the notation of programs)
             # A column unknown when this run was read is missing in it; only JSON has that, and it knows all by now.
             table.write([build_column(cells, j, column_type) for j, column_type in enumerate(types)])
             tick(_SURVEYED + (_WRITTEN - _SURVEYED) * cells.fraction)
-    return table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
+    profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
+    asked = [name in options.type for name in reader.names]
+    found = column_warnings(survey.classes, survey.formulas, types, asked)
+    return profile.model_copy(update={"warnings": (*name_warnings(reader.names), *found)})
 
 
 def _survey(
-    reader: CellReader, options: ReadOptions, tokens: MissingTokens, tick: Tick
-) -> tuple[int, list[ColumnType]]:
+    reader: CellReader, options: ReadOptions, tokens: MissingTokens, notation: Notation, tick: Tick
+) -> tuple[Survey, int, list[ColumnType]]:
     """Count the records and find the type of every column."""
-    survey, rows = Survey(), 0
+    survey, rows = Survey(notation), 0
     for cells in reader.batches():
         if survey.width < cells.width:
             fresh = [options.type.get(name) for name in reader.names[survey.width : cells.width]]
@@ -102,7 +110,7 @@ def _survey(
     check_type_names(options.type, reader.names)
     _check_refusals(survey, options.type, reader.names)
     inferred = survey.types()
-    return rows, [options.type.get(name, found) for name, found in zip(reader.names, inferred, strict=True)]
+    return survey, rows, [options.type.get(name, found) for name, found in zip(reader.names, inferred, strict=True)]
 
 
 def _check_refusals(survey: Survey, asked: dict[str, ColumnType], names: Sequence[str]) -> None:

@@ -1,18 +1,22 @@
 """Reading an uploaded file into the typed copy that every runner works on."""
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 from app.contracts.datasets import FileFormat, Profile, ReadOptions
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import FieldError, InvalidError, StorageFullError, TooLargeError, UnreadableError
 from workers.runners.frames.delimited import DelimitedReader
+from workers.runners.frames.delimiters import found_delimiter
+from workers.runners.frames.findings import header_warnings, width_warning
 from workers.runners.frames.objects import ObjectReader
 from workers.runners.frames.parquet import read_parquet
 from workers.runners.frames.sink import Tick
 from workers.runners.frames.text import read_text
 
 _DELIMITED = frozenset({FileFormat.CSV, FileFormat.TSV})
-_ONLY_DELIMITED = ("delimiter", "quote", "header", "column", "skip_rows", "comment", "trim")
+_ONLY_DELIMITED = ("delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands")
 
 
 def read_upload(
@@ -48,7 +52,8 @@ def read_upload(
     Returns
     -------
     Profile
-        Rows; name, type, missing and distinct values of each column; summaries of numeric columns.
+        Rows; name, type, missing and distinct values of each column; summaries of numeric columns; how delimited text
+        was read; warnings.
 
     Raises
     ------
@@ -69,12 +74,15 @@ def read_upload(
                 source, options, sink, max_columns=max_columns, max_field_bytes=max_field_bytes, max_bytes=max_bytes,
                 tick=tick,
             )  # fmt: skip
-        reader = (
-            DelimitedReader(source, options, max_columns=max_columns, max_field_bytes=max_field_bytes)
-            if options.format in _DELIMITED
-            else ObjectReader(source, max_columns=max_columns, max_field_bytes=max_field_bytes)
+        if options.format not in _DELIMITED:
+            objects = ObjectReader(source, max_columns=max_columns, max_field_bytes=max_field_bytes)
+            return read_text(objects, options, sink, tick)
+        options = _completed(source, options)
+        reader = DelimitedReader(source, options, max_columns=max_columns, max_field_bytes=max_field_bytes)
+        profile = read_text(reader, options, sink, tick)
+        return profile.model_copy(
+            update={"options": options, "warnings": (*_told_of_dialect(source, options, profile), *profile.warnings)}
         )
-        return read_text(reader, options, sink, tick)
     except OSError as error:
         sink.unlink(missing_ok=True)
         if error.errno == errno.ENOSPC:
@@ -83,6 +91,23 @@ def read_upload(
     except BaseException:
         sink.unlink(missing_ok=True)
         raise
+
+
+def _completed(source: Path, options: ReadOptions) -> ReadOptions:
+    """The options with what was not given: how the file is read, and shown."""
+    delimiter = options.delimiter
+    if delimiter is None:
+        delimiter = "\t" if options.format is FileFormat.TSV else found_delimiter(source, options)[0]
+    return options.model_copy(update={"delimiter": delimiter, "decimal": options.decimal or "."})
+
+
+def _told_of_dialect(source: Path, options: ReadOptions, profile: Profile) -> Iterator[Warning]:
+    """Warnings of a file that may have another delimiter, or no header."""
+    names, types = [column.name for column in profile.columns], [column.type for column in profile.columns]
+    if len(names) == 1:
+        yield width_warning(str(options.delimiter), found_delimiter(source, options))
+    if options.header:
+        yield from header_warnings(names, types)
 
 
 def _check_size(source: Path, max_bytes: int) -> None:
