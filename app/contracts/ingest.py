@@ -1,6 +1,6 @@
 """The unlisted job that reads an upload into a dataset."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import PlainSerializer
 
@@ -13,6 +13,8 @@ INGEST: Final = "ingest"
 
 class IngestSpec(DatasetJobSpec):
     """What is to be read, and how."""
+
+    version: ClassVar[int] = 2  # numbers and days in other notations
 
     method: Literal["ingest"] = "ingest"
     options: Annotated[ReadOptions, PlainSerializer(ReadOptions.stored)]

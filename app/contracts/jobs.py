@@ -81,6 +81,8 @@ class DatasetJobSpec(JobSpec):
 class ReleasingSpec(DatasetJobSpec):
     """A specification of a job that makes a release."""
 
+    version: ClassVar[int] = 2  # `formats`
+
     formats: Formats = DEFAULT_FORMATS
 
 
