@@ -7,6 +7,7 @@ from app.contracts.jobs import JobKind, ReleasingSpec
 
 class ProbeSpec(ReleasingSpec):
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    version: ClassVar[int] = 1
 
     method: Literal["probe"] = "probe"
     steps: int = 1

@@ -2,6 +2,7 @@
 
 import os
 
+from app.contracts.boxes import BoxesSpec
 from workers.celery_app import app
 from workers.runners import registry
 
@@ -10,4 +11,4 @@ __all__ = ["app"]
 registry.RUNNERS.clear()
 NEWEST = int(os.environ.get("PROBE_VERSION", "1"))
 registry.register("probe", "tests.probe.runner:ProbeRunner", versions=range(1, NEWEST + 1))
-registry.register("boxes", "tests.probe.runner:EmptyRunner")
+registry.register("boxes", "tests.probe.runner:EmptyRunner", versions=range(1, BoxesSpec.version + 1))

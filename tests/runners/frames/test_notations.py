@@ -112,7 +112,9 @@ def test_the_delimiter_is_found_out_and_said(tmp_path: Path, body: bytes, found:
 def told(tmp_path: Path, cells: list[str], **options: object) -> list[tuple[str, str | None, str]]:
     body = "name;x\n" + "".join(f"n{i % 3};{cell}\n" for i, cell in enumerate(cells))
     profile, _ = read(tmp_path, body.encode(), **({"format": "csv", "delimiter": ";"} | options))
-    assert not any(cell in w.detail for w in profile.warnings for cell in cells if len(cell) > 2), "no cell is told"
+    assert not any(cell in w.detail for w in profile.warnings for cell in cells if len(cell) > 2 and cell != "true"), (
+        "no cell is told"
+    )
     return [(w.code, w.pointer, w.detail) for w in profile.warnings]
 
 
