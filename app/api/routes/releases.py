@@ -41,7 +41,8 @@ Format = Annotated[
     ReleaseFormat | None, Query(alias="format", description="Format of the file; without it `Accept` decides.")
 ]
 Accept = Annotated[
-    str | None, Header(alias="Accept", description="Media types of the formats that suit, where `format` is absent.")]
+    str | None, Header(alias="Accept", description="Media types of the formats that suit, where `format` is absent.")
+]
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", description="ETags that are known already: 304 if it is one of them.")
 ]
