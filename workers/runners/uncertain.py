@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.datasets import FileFormat
 from app.contracts.jobs import Progress
+from app.contracts.releases import ReleaseFormat
 from app.contracts.uncertain import UncertainSpec
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import FieldError, InfeasibleError, InvalidError
@@ -145,7 +145,7 @@ def _draft(
     calibrated: Calibrated,
     densities: Densities,
     *,
-    files: Mapping[FileFormat, ReleaseFile],
+    files: Mapping[ReleaseFormat, ReleaseFile],
     link: NDArray[np.int64],
     public: Sequence[Warning],
 ) -> ReleaseDraft:
