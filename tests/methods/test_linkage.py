@@ -86,7 +86,7 @@ def test_ranks_and_posteriors_are_those_of_the_definition(
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
 def test_on_average_k_records_fit_and_common_scales_cannot_be_matched(client: httpx.Client, model: str) -> None:
-    job = publish(client, people(2_000), model=model, dismiss=0)
+    job = publish(client, people(2_000), model=model, scales="common", dismiss=0)
     found = attack(client, job["release_id"])
     expected = job["result"]["expected_anonymity"]["mean"]
     assert found["mean_rank"] >= 6
@@ -100,8 +100,8 @@ def test_on_average_k_records_fit_and_common_scales_cannot_be_matched(client: ht
 
 def test_matching_a_common_scale_tells_who_was_dismissed_and_no_more(client: httpx.Client) -> None:
     frame = people()
-    job = publish(client, frame, dismiss=0.05)
-    assert job["result"]["dismissed"] == 30
+    job = publish(client, frame, scales="common", dismiss=0.05)
+    assert 30 <= job["result"]["dismissed"] < 36, "more only where fewer than k would decide the scale of all"
     matched = attack(client, job["release_id"])["with_scale_matching"]
     rows, truth = true_records(client, job, frame, COLUMNS)
     unit = units(client, job, COLUMNS)
