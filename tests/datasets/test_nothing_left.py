@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -50,7 +51,9 @@ REFUSED: dict[str, tuple[bytes, dict[str, Any]]] = {
 
 def left(uploads: Uploads) -> list[str]:
     """Files of the service that hold the marker: storage, scratch folders, logs."""
-    return [path.name for path in uploads.processes.folder.rglob("*") if MARKER in content(path)]
+    # os.walk goes on where a folder is removed meanwhile.
+    paths = [Path(folder, name) for folder, _, names in os.walk(uploads.processes.folder) for name in names]
+    return [path.name for path in paths if MARKER in content(path)]
 
 
 def content(path: Path) -> bytes:
