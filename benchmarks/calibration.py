@@ -82,10 +82,10 @@ def timed(x: np.ndarray, request: Request) -> tuple[Calibrated, float]:
 
 def speed(largest: int, threads: int) -> None:
     small = gaussians(600)
-    for scales in ("per_record", "common"):
+    for scales in ("per_record", "common", "levels"):
         calibrate(small, Request(k=10, scales=scales))  # type: ignore[arg-type]
-    print("| N | plain sum, CPU s | per record, CPU s | common, CPU s | certified error | RSS, MB |")
-    print("|---|---|---|---|---|---|")
+    print("| N | plain sum, CPU s | per record, CPU s | common, CPU s | levels, CPU s | certified error | RSS, MB |")
+    print("|---|---|---|---|---|---|---|")
     spent: list[tuple[int, float]] = []
     for rows in SIZES:
         if rows > largest:
@@ -98,9 +98,10 @@ def speed(largest: int, threads: int) -> None:
             plain = time.process_time() - start
         found, own = timed(x, Request(k=10, scales="per_record", threads=threads))
         _, common = timed(x, Request(k=10, threads=threads))
+        _, levels = timed(x, Request(k=10, scales="levels", dismiss=0.0, threads=threads))
         spent.append((rows, own))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        cells = [f"{rows:,}", f"{plain:.1f}" if plain else "", f"{own:.2f}", f"{common:.2f}"]
+        cells = [f"{rows:,}", f"{plain:.1f}" if plain else "", f"{own:.2f}", f"{common:.2f}", f"{levels:.2f}"]
         print(f"| {' | '.join(cells)} | {found.certified_error:.4f} | {memory} |", flush=True)
     (n, a), (m, b) = spent[-2:]
     print(f"\nGrowth from {n:,} to {m:,}: N^{np.log(b / a) / np.log(m / n):.2f}")
