@@ -24,7 +24,7 @@ from numba import njit
 
 from workers.algorithms.boxes.ranges.forms import Plane
 from workers.algorithms.core.rounding import UNIT_ROUNDOFF, Interval, up
-from workers.algorithms.core.types import FloatArray
+from workers.algorithms.core.types import FloatArray, IntArray
 
 _CELLS = 3000
 _EACH = 20_000  # evaluations per plane: several times what they usually take
@@ -57,6 +57,7 @@ class OpenCells:
         self._cells = np.zeros((_CELLS, 6))
         self._cells[0] = (x.lower, x.upper, y.lower, y.upper, *logs)
         self._bounds = np.full(_CELLS, np.inf)
+        self._lowest = np.zeros(_CELLS, dtype=np.int64)  # the plane that bounds a cell
         self._used = 1
         self._allowed = self._left = _EACH * most
         self._planes = np.zeros((most, 6))
@@ -74,15 +75,17 @@ class OpenCells:
         noise = _SLACK * UNIT_ROUNDOFF * size + 2.0 * plane.error + _LOGARITHM * self._bend
         self._noise = max(self._noise, noise)
         newest = self._planes[self._known : self._known + 1]
-        _lower(self._cells, self._bounds, self._used, newest, self._s, self._bend, self._offset)
+        held = self._cells, self._bounds, self._lowest
+        _lower(*held, self._used, newest, self._known, self._s, self._bend, self._offset)
         self._known += 1
         self._left -= self._used
 
     def refine(self) -> Peak | None:
         """Close and split cells until another plane is wanted or nothing is left; None when all are closed."""
         planes = self._planes[: self._known]
+        held = self._cells, self._bounds, self._lowest
         self._used, self._left, x, y, log_tau = _refine(
-            self._cells, self._bounds, self._used, planes, self._s, self._bend, self._offset, self._noise, self._left
+            *held, self._used, planes, self._s, self._bend, self._offset, self._noise, self._left
         )
         return Peak(x, y, log_tau) if self._used else None
 
@@ -117,16 +120,25 @@ def _edge(s: float, a: float, b: float, p: float, q: float, x: float, y0: float,
 
 
 @njit(nogil=True, cache=True)
-def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArray) -> tuple[float, int]:
-    """Least over the planes of the largest h_j on a cell, and that plane's place."""
-    least, place = np.inf, 0
-    for j in range(len(planes)):
+def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArray, first: int) -> tuple[float, int]:
+    """Least over the planes of the largest h_j on a cell, and that plane's place.
+
+    Plane `first`, which is likely to be it, comes first: of most others two edges tell that they are not.
+    """
+    least, place = np.inf, first
+    for turn in range(-1, len(planes)):
+        j = turn if turn >= 0 else first
+        if turn == first:
+            continue
         p, q, a, b = planes[j, 1], planes[j, 2], -planes[j, 3], -planes[j, 4]
+        height = planes[j, 0] - offset
         most = max(_edge(-s, a, b, p, q, c[0], c[2], c[3]), _edge(-s, a, b, p, q, c[1], c[2], c[3]))
+        if most + height >= least:
+            continue
         if a < 0.0:
             most = max(most, _edge(-s, b, a, q, p, c[2], c[0], c[1]), _edge(-s, b, a, q, p, c[3], c[0], c[1]))
-        most += planes[j, 0] - offset
-        if bend > 0.0:
+        most += height
+        if bend > 0.0 and most < least:
             far = max(abs(c[4] - planes[j, 5]), abs(c[5] - planes[j, 5]))
             most += 2.0 * bend * np.sinh(0.5 * far) ** 2
         if most < least:
@@ -136,11 +148,21 @@ def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArr
 
 @njit(nogil=True, cache=True)
 def _lower(
-    cells: FloatArray, bounds: FloatArray, used: int, planes: FloatArray, s: float, bend: float, offset: float
+    cells: FloatArray,
+    bounds: FloatArray,
+    lowest: IntArray,
+    used: int,
+    newest: FloatArray,
+    number: int,
+    s: float,
+    bend: float,
+    offset: float,
 ) -> None:
-    """Lower all cells' bounds by new planes."""
+    """Lower all cells' bounds by a new plane."""
     for k in range(used):
-        bounds[k] = min(bounds[k], _least(planes, s, bend, offset, cells[k])[0])
+        least, _ = _least(newest, s, bend, offset, cells[k], 0)
+        if least < bounds[k]:
+            bounds[k], lowest[k] = least, number
 
 
 @njit(nogil=True, cache=True)
@@ -175,6 +197,7 @@ def _longest(plane: FloatArray, s: float, bend: float, c: FloatArray) -> tuple[i
 def _refine(
     cells: FloatArray,
     bounds: FloatArray,
+    lowest: IntArray,
     used: int,
     planes: FloatArray,
     s: float,
@@ -196,21 +219,22 @@ def _refine(
         c = cells[top]
         for k in range(3):
             point[2 * k] = point[2 * k + 1] = 0.5 * (c[2 * k] + c[2 * k + 1])
-        there, _ = _least(planes, s, bend, offset, point)
-        _, least = _least(planes, s, bend, offset, c)
-        axis, half = _longest(planes[least], s, bend, c)
-        left -= 4 * len(planes)
+        there, _ = _least(planes, s, bend, offset, point, lowest[top])
+        axis, half = _longest(planes[lowest[top]], s, bend, c)
+        left -= 3 * len(planes)
         full = used + 1 >= len(cells) or left <= 0 or axis < 0
         if full or there - closed > 0.5 * (bound - closed):
             return used, left, point[0], point[2], point[4]
         _copy(c, cells[used])
         cells[used, axis + 1] = half
         cells[top, axis] = half
-        bounds[used] = min(bound, _least(planes, s, bend, offset, cells[used])[0])
-        bounds[top] = min(bound, _least(planes, s, bend, offset, cells[top])[0])
+        first = lowest[top]
+        for k in (used, top):
+            bounds[k], lowest[k] = _least(planes, s, bend, offset, cells[k], first)
+            bounds[k] = min(bounds[k], bound)
         used += 1
         for k in (used - 1, top):
             if bounds[k] <= closed and used > 1:
                 used -= 1
                 _copy(cells[used], cells[k])
-                bounds[k] = bounds[used]
+                bounds[k], lowest[k] = bounds[used], lowest[used]
