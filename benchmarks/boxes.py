@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from workers.algorithms.boxes import anonymization, partition
+from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import tight
-from workers.algorithms.boxes.diversity import Demands
+from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.diversity import Demands
 from workers.algorithms.boxes.state import Request
 from workers.algorithms.core.statistics import Statistic, all_moments
 

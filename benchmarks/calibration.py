@@ -21,8 +21,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from benchmarks.boxes import mixture
-from workers.algorithms.uncertain.calibration import calibrate
-from workers.algorithms.uncertain.calibration_state import Calibrated, Request
+from workers.algorithms.uncertain.calibration.calibration import calibrate
+from workers.algorithms.uncertain.calibration.state import Calibrated, Request
 
 SHARED = Path(__file__).resolve().parents[1] / "../shared"
 SIZES = (2_000, 4_000, 10_000, 32_000, 100_000, 1_000_000)

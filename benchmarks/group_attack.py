@@ -18,12 +18,14 @@ from functools import partial
 import numpy as np
 
 from tests.algorithms.groups.searches import reference
-from workers.algorithms.groups import enumeration, evolution, patterns
-from workers.algorithms.groups.evolution_request import Request
-from workers.algorithms.groups.fuzzified import fuzzify
-from workers.algorithms.groups.generality import Found
-from workers.algorithms.groups.membership import Term
-from workers.algorithms.groups.rules import judged
+from workers.algorithms.groups.enumeration import search as enumeration
+from workers.algorithms.groups.evolution import search as evolution
+from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.rules import patterns
+from workers.algorithms.groups.rules.fuzzified import fuzzify
+from workers.algorithms.groups.rules.generality import Found
+from workers.algorithms.groups.rules.membership import Term
+from workers.algorithms.groups.rules.rules import judged
 
 LOW_HIGH = [Term("trapezoid", (1, 1, 8, 10)), Term("trapezoid", (8, 10, 11, 11))]
 TWO = [Term("range", (1, 1)), Term("range", (2, 2))]

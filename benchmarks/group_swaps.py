@@ -17,17 +17,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from workers.algorithms.groups import enumeration, memetic
-from workers.algorithms.groups.assignment import cheapest, moves_made, moves_needed
-from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.influence import Metric, encode
-from workers.algorithms.groups.membership import Term
-from workers.algorithms.groups.memetic_state import Request, State
-from workers.algorithms.groups.outliers import thompson_tau
-from workers.algorithms.groups.restrictions import Restriction
-from workers.algorithms.groups.rules import memberships
-from workers.algorithms.groups.signals import members, signals
-from workers.algorithms.groups.swaps import Problem, build
+from workers.algorithms.groups.enumeration import search as enumeration
+from workers.algorithms.groups.memetic import search as memetic
+from workers.algorithms.groups.memetic.state import Request, State
+from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.rules.membership import Term
+from workers.algorithms.groups.rules.rules import memberships
+from workers.algorithms.groups.signals.outliers import thompson_tau
+from workers.algorithms.groups.signals.signals import members, signals
+from workers.algorithms.groups.swaps.assignment import cheapest, moves_made, moves_needed
+from workers.algorithms.groups.swaps.metric import Metric, encode
+from workers.algorithms.groups.swaps.problem import Problem, build
+from workers.algorithms.groups.swaps.restrictions import Restriction
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data" / "acs2024"
 ALPHA = 0.5

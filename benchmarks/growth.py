@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from docs.svg import BLUE, FAINT, GREY, INK, RED, Picture, Scale
-from workers.algorithms.boxes import partition
+from workers.algorithms.boxes.partition import partition
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT / ".." / "shared" / "bench" / "gaussian_mixture.py"

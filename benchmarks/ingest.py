@@ -40,7 +40,7 @@ def peak_megabytes() -> float:
 
 def measure_reading(path: Path, _: int) -> None:
     from app.contracts.datasets import ReadOptions
-    from workers.runners.frames.upload import read_upload
+    from workers.frames.upload.read import read_upload
 
     loaded, seconds = peak_megabytes(), []
     ticks = [time.perf_counter()]
@@ -61,7 +61,7 @@ def measure_reading(path: Path, _: int) -> None:
 
 
 def measure_matrix(path: Path, _: int) -> None:
-    from workers.runners.frames.columns import numeric_columns, take_rows
+    from workers.frames.columns import numeric_columns, take_rows
 
     typed, begin = path.with_name("typed"), time.perf_counter()
     table = numeric_columns(typed, [f"number_{i}" for i in range(5)] + ["id"])
@@ -75,7 +75,7 @@ def measure_matrix(path: Path, _: int) -> None:
 def measure_release(path: Path, rows: int) -> None:
     import pyarrow as pa
 
-    from workers.runners.frames.release import write_release
+    from workers.frames.release import write_release
 
     rng = np.random.default_rng(2)
     columns = {"box": rng.integers(0, rows // 5 + 1, rows)}

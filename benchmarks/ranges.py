@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.boxes import cut, mixture
 from workers.algorithms.boxes.bounds import Boxes, cells
 from workers.algorithms.boxes.certificate import affordable, range_steps, ranges
-from workers.algorithms.boxes.places import new_keys
+from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.core.statistics import Kind, Statistic, all_moments
 

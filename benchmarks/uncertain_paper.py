@@ -12,13 +12,15 @@ import numpy as np
 
 from docs.svg import BLUE, GREEN, GREY, INK, RED, Picture, Scale, upright
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes import classification as box_classification
-from workers.algorithms.boxes import counting as box_counting
+from workers.algorithms.boxes.queries import classification as box_classification
+from workers.algorithms.boxes.queries import counting as box_counting
 from workers.algorithms.boxes.state import Request as BoxRequest
 from workers.algorithms.core.statistics import Statistic
-from workers.algorithms.uncertain import calibration, classification, condensation, counting, drawing
-from workers.algorithms.uncertain.calibration_state import Request
-from workers.algorithms.uncertain.densities import Densities
+from workers.algorithms.uncertain.calibration import calibration, drawing
+from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.condensation import condensation
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.queries import classification, counting
 
 ROOT = Path(__file__).parent.parent
 SIZES = ((51, 100), (101, 200), (201, 300), (301, 400))

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.algorithms.uncertain.calibration import calibrate
-from workers.algorithms.uncertain.calibration_state import Calibrated, Request
-from workers.algorithms.uncertain.classification import classify
-from workers.algorithms.uncertain.counting import count
-from workers.algorithms.uncertain.densities import Densities
-from workers.algorithms.uncertain.drawing import draw
+from workers.algorithms.uncertain.calibration.calibration import calibrate
+from workers.algorithms.uncertain.calibration.drawing import draw
+from workers.algorithms.uncertain.calibration.state import Calibrated, Request
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.queries.classification import classify
+from workers.algorithms.uncertain.queries.counting import count
 
 Matrix = NDArray[np.float64]
 _ROWS = 1_000  # rows that are attacked

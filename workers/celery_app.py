@@ -17,11 +17,11 @@ from app.embedded.worker import usable_cores
 from app.observability.logs import configure_logging
 from app.queue import make_celery
 from app.settings import get_settings
-from workers.runners.column_secrets import seal_anew_where_asked
-from workers.runners.presence import Presence
-from workers.runners.registry import preload
-from workers.runners.resources import STOP_SIGNAL, open_resources
-from workers.runners.warming import note_compilations, warm_in_background
+from workers.engine.column_secrets import seal_anew_where_asked
+from workers.engine.registry import preload
+from workers.engine.resources import STOP_SIGNAL, open_resources
+from workers.engine.warming import note_compilations, warm_in_background
+from workers.engine.worker_heartbeat import Presence
 from workers.tasks import run_job  # noqa: F401 - registers the task
 
 settings = get_settings()

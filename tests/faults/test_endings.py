@@ -10,7 +10,7 @@ from app.embedded.broker import BrokerServer
 from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
 from tests.probe.runner import SECRET
 from tests.servers import Databases
-from workers.runners.randomness import new_generator
+from workers.engine.randomness import new_generator
 
 SETTINGS = {"inline_artifact_bytes": 2_000, "worker_memory_bytes": 4 << 30}
 

@@ -12,7 +12,7 @@ from app.db.repositories import jobs, parts
 from app.jobs.envelope import job_json
 from app.queue import JobQueue
 from tests.faults.rig import OWNER, Rig, wait_until
-from workers.runners.randomness import new_generator
+from workers.engine.randomness import new_generator
 
 SEED = 23
 

@@ -16,10 +16,10 @@ from prov.model import ProvDocument
 
 from app.db.repositories.claims import Claim
 from app.db.repositories.job_inputs import DatasetFacts, Inputs, JobFacts, ReleaseFacts
-from workers.runners.provenance import Published, public_document, restricted_document
-from workers.runners.randomness import new_generator, pack_generator, unpack_generator
-from workers.runners.registry import RUNNERS, register, runner_for
-from workers.runners.scratch import scratch_folder, sweep
+from workers.engine.provenance import Published, public_document, restricted_document
+from workers.engine.randomness import new_generator, pack_generator, unpack_generator
+from workers.engine.registry import RUNNERS, register, runner_for
+from workers.engine.scratch import scratch_folder, sweep
 
 
 @given(seed=st.none() | st.integers(0, 2**63 - 1), draws=st.integers(0, 20), halves=st.booleans())
@@ -62,7 +62,7 @@ def test_a_scratch_folder_is_private_and_gone_afterwards(tmp_path: Path) -> None
 
 def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from workers.runners.scratch import scratch_folder\n"
+        "import os, sys; from pathlib import Path; from workers.engine.scratch import scratch_folder\n"
         "with scratch_folder(Path(sys.argv[1])) as path:\n"
         "    (path / 'data').write_bytes(b'x'); print(path, flush=True); sys.stdin.read()"
     )

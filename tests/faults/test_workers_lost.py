@@ -8,7 +8,7 @@ from itertools import pairwise
 import psutil
 
 from tests.faults.rig import Rig, steps, wait_until
-from workers.runners.randomness import new_generator
+from workers.engine.randomness import new_generator
 
 SEED = 11
 

@@ -15,8 +15,8 @@ from app.jobs.inputs import Given
 from app.storage.factory import open_storage
 from tests.jobs.many import SECONDS, ManySpec, ask, many, pointers, published, somebody_waits, wait_for
 from tests.jobs.service import Service
-from workers.runners.context import job_context
-from workers.runners.resources import WorkerResources
+from workers.engine.context import job_context
+from workers.engine.resources import WorkerResources
 
 
 def test_every_input_is_remembered_by_its_field_in_order(service: Service) -> None:

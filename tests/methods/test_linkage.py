@@ -14,8 +14,8 @@ from app.jobs.linkage import check
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
 from tests.service import Service
-from workers.runners.base import DatasetRef
-from workers.runners.linkage_knowledge import tells_k
+from workers.methods.linkage.knowledge import tells_k
+from workers.methods.protocol import DatasetRef
 
 COLUMNS = ["x", "y"]
 FIGURES = ("mean_rank", "share_rank_1", "share_below_k", "mean_posterior")

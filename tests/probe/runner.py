@@ -19,7 +19,7 @@ from app.db.repositories import jobs
 from app.db.session import Connection
 from app.errors import InfeasibleError
 from tests.probe.contract import ProbeSpec
-from workers.runners.base import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.methods.protocol import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
 
 #: What a planted exception says; it must appear in no log and in no answer.
 SECRET = "cell-value-4711-secret"

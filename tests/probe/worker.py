@@ -4,7 +4,7 @@ import os
 
 from app.contracts.boxes import BoxesSpec
 from workers.celery_app import app
-from workers.runners import registry
+from workers.engine import registry
 
 __all__ = ["app"]
 

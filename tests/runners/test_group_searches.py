@@ -9,17 +9,17 @@ import pytest
 from app.contracts.groups import GroupSpec
 from app.contracts.swaps import SwapsSpec
 from tests.methods.bases import VARIABLES, microfile
-from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.influence import Metric, encode
-from workers.algorithms.groups.membership import Term
-from workers.algorithms.groups.restrictions import Restriction
-from workers.algorithms.groups.swaps import Problem, build, shuffled
-from workers.runners.base import Arrays
-from workers.runners.groups_attack import Places, stand_out
-from workers.runners.groups_search import Search, search_for
-from workers.runners.randomness import new_generator
-from workers.runners.swaps_mask import Masking
-from workers.runners.swaps_search import SwapSearch, reordered, swap_search
+from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.rules.membership import Term
+from workers.algorithms.groups.swaps.metric import Metric, encode
+from workers.algorithms.groups.swaps.problem import Problem, build, shuffled
+from workers.algorithms.groups.swaps.restrictions import Restriction
+from workers.engine.randomness import new_generator
+from workers.methods.microfile.attack import Places, stand_out
+from workers.methods.microfile.rule_search import Search, search_for
+from workers.methods.protocol import Arrays
+from workers.methods.swaps.mask import Masking
+from workers.methods.swaps.search import SwapSearch, reordered, swap_search
 
 SPEC = {
     "method": "group", "auxiliary_dataset_id": "ds_x", "vital": {"column": "job", "values": ["army"]},

@@ -19,8 +19,8 @@ from app.embedded.worker import LOCATOR
 from app.settings import Settings
 from tests.faults.rig import wait_until
 from tests.meta.project import ROOT
-from workers.runners.kernels import imported
-from workers.runners.warming import at_work, busy, wait_beside_jobs
+from workers.engine.kernels import imported
+from workers.engine.warming import at_work, busy, wait_beside_jobs
 
 #: Runs a kernel of a made-up module, and says what came out and how many kernels were compiled for it.
 RUN = """
@@ -68,7 +68,7 @@ class Installation:
         runners, algorithms = (self.folder / name / "workers" / each for each in ("runners", "algorithms"))
         for package in (runners, algorithms):
             package.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "workers/runners/kernels.py", runners)
+        shutil.copy(ROOT / "workers/engine/kernels.py", runners)
         (algorithms / "made_callee.py").write_text(CALLEE.format(factor=factor))
         (algorithms / "made_caller.py").write_text(CALLER)
         return self.folder / name

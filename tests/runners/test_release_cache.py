@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from workers.runners.queries_cache import IDLE_SECONDS, ReleaseCache
+from workers.methods.queries.cache import IDLE_SECONDS, ReleaseCache
 
 
 @dataclass(frozen=True)

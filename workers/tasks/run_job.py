@@ -3,8 +3,8 @@
 from celery import shared_task
 
 from app.queue import RUN_JOB
-from workers.runners.loop import run
-from workers.runners.resources import resources
+from workers.engine.attempt import run
+from workers.engine.resources import resources
 
 
 @shared_task(name=RUN_JOB)

@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes import anonymization, partition
+from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.state import Outcome, Request
 from workers.algorithms.core.statistics import Statistic
 

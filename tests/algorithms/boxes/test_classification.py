@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.classification import classify, index
+from workers.algorithms.boxes.queries.classification import classify, index
 
 
 def plain(lower, upper, votes, unit, point, q):  # type: ignore[no-untyped-def]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import tables
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.counting import count, index
+from workers.algorithms.boxes.queries.counting import count, index
 from workers.algorithms.boxes.state import Request
 from workers.algorithms.core.statistics import Statistic
 

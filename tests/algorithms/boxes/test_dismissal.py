@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.dismissal import dismiss
+from workers.algorithms.boxes.rare.dismissal import dismiss
 
 boxes = st.lists(
     st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 10)), st.integers(1, 9)), min_size=1, max_size=9

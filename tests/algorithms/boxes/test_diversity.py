@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, tables
-from workers.algorithms.boxes import partition
-from workers.algorithms.boxes.diversity import Demands, spread
+from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.diversity import Demands, spread
 from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError
 
 METHODS: tuple[partition.Method, ...] = ("optimal", "fast", "mondrian")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, parts
 from tests.algorithms.boxes.test_partition import least_width
-from workers.algorithms.boxes import partition
-from workers.algorithms.boxes.selection import is_open
+from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.selection import is_open
 
 
 def cost(x: np.ndarray, found: partition.Partition, worth: np.ndarray) -> float:

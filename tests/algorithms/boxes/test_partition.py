@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, parts, tables
-from workers.algorithms.boxes import partition
-from workers.algorithms.boxes.kernels import cut_at_median, cut_at_multiple
-from workers.algorithms.boxes.selection import is_open, select
+from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.kernels import cut_at_median, cut_at_multiple
+from workers.algorithms.boxes.partition.selection import is_open, select
 from workers.algorithms.core.errors import InfeasibleKError, InvalidColumnError
 
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.places import KeyArray, cut_points, encoded, new_keys
+from workers.algorithms.boxes.partition.places import KeyArray, cut_points, encoded, new_keys
 
 ANY = st.one_of(st.floats(-1e150, 1e150), st.floats(-10, 10), st.integers(-5, 5).map(float), st.just(-0.0))
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
-from workers.algorithms.boxes import partition
 from workers.algorithms.boxes.bounds import Boxes, cells
 from workers.algorithms.boxes.certificate import affordable
-from workers.algorithms.boxes.places import new_keys
+from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range

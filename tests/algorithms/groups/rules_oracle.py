@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.membership import Term
+from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.rules.membership import Term
 
 Rule = tuple[int, ...]
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workers.algorithms.groups import enumeration, evolution
-from workers.algorithms.groups.evolution_request import Request
-from workers.algorithms.groups.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.generality import Found
-from workers.algorithms.groups.membership import Term
+from workers.algorithms.groups.enumeration import search as enumeration
+from workers.algorithms.groups.evolution import search as evolution
+from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
+from workers.algorithms.groups.rules.generality import Found
+from workers.algorithms.groups.rules.membership import Term
 
 ACS = Path(__file__).parents[4] / "shared" / "data" / "acs2024"
 

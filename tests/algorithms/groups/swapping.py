@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from workers.algorithms.groups.influence import Metric, encode
-from workers.algorithms.groups.restrictions import Restriction
-from workers.algorithms.groups.swaps import Problem, build
+from workers.algorithms.groups.swaps.metric import Metric, encode
+from workers.algorithms.groups.swaps.problem import Problem, build
+from workers.algorithms.groups.swaps.restrictions import Restriction
 
 METRIC = Metric(ordinal=(1.0, 0.5), categorical=(1.0, 2.0))
 

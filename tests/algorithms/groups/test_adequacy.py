@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.groups import evidence
-from workers.algorithms.groups.adequacy import adequacy, from_counts, interpretation
-from workers.algorithms.groups.evidence import least_evidence, log_bayes_factors
+from workers.algorithms.groups.signals import evidence
+from workers.algorithms.groups.signals.adequacy import adequacy, from_counts, interpretation
+from workers.algorithms.groups.signals.evidence import least_evidence, log_bayes_factors
 
 # The paper's two confusion matrices and the figures it prints for them.
 CENSUS_2000, ACS_2013 = (60, 38, 4, 785), (42, 39, 8, 564)

@@ -3,11 +3,11 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from tests.algorithms.groups.swapping import METRIC, cheapest_by_trying, problem, records
-from workers.algorithms.groups import assignment, flow
-from workers.algorithms.groups.assignment import cheapest, finding, moves_made, moves_needed
-from workers.algorithms.groups.influence import influence
-from workers.algorithms.groups.restrictions import Restriction, UnreachableError
-from workers.algorithms.groups.swaps import Problem, Swaps, after, build, met, shuffled
+from workers.algorithms.groups.swaps import assignment, flow
+from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
+from workers.algorithms.groups.swaps.metric import influence
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, build, met, shuffled
+from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
 LOWER, RAISE = Restriction(0, bound=1, zero=9), Restriction(1, bound=2, zero=-3)
 

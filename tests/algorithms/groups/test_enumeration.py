@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from tests.algorithms.groups import rules_oracle as oracle
 from tests.algorithms.groups.searches import acs, fuzzy, planted, walk_through
-from workers.algorithms.groups import enumeration
-from workers.algorithms.groups.enumeration import NotFeasibleError, Request
-from workers.algorithms.groups.fuzzified import Fuzzified
-from workers.algorithms.groups.generality import Finished, Found
-from workers.algorithms.groups.membership import grades
+from workers.algorithms.groups.enumeration import search as enumeration
+from workers.algorithms.groups.enumeration.search import NotFeasibleError, Request
+from workers.algorithms.groups.rules.fuzzified import Fuzzified
+from workers.algorithms.groups.rules.generality import Finished, Found
+from workers.algorithms.groups.rules.membership import grades
 
 __all__ = ["acs"]  # a fixture
 

@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 
 from tests.algorithms.groups import rules_oracle as oracle
 from tests.algorithms.groups.searches import SMALL, acs, evolve, fuzzy, planted, walk_through
-from workers.algorithms.groups import enumeration, evolution, evolution_diverse, evolution_paper
-from workers.algorithms.groups.evolution_request import Request
-from workers.algorithms.groups.fuzzified import Fuzzified
-from workers.algorithms.groups.generality import Found, kept_by, merge
+from workers.algorithms.groups.enumeration import search as enumeration
+from workers.algorithms.groups.evolution import diverse as evolution_diverse
+from workers.algorithms.groups.evolution import paper as evolution_paper
+from workers.algorithms.groups.evolution import search as evolution
+from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.rules.fuzzified import Fuzzified
+from workers.algorithms.groups.rules.generality import Found, kept_by, merge
 
 __all__ = ["acs"]  # a fixture
 BOTH = pytest.mark.parametrize("diversity", [True, False])

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups import rules_oracle as oracle
-from workers.algorithms.groups.generality import Kept, merge, most_general
-from workers.algorithms.groups.rules import Rules, metrics
+from workers.algorithms.groups.rules.generality import Kept, merge, most_general
+from workers.algorithms.groups.rules.rules import Rules, metrics
 
 RULES = st.lists(st.tuples(*[st.integers(0, 2)] * 4), unique=True, max_size=40)
 

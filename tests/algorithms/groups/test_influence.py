@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.swapping import METRIC, records, slow_influence
-from workers.algorithms.groups.influence import Metric, encode, influence, nearest
+from workers.algorithms.groups.swaps.metric import Metric, encode, influence, nearest
 
 VALUE = st.integers(-4, 6).map(float)
 RECORD = st.tuples(st.integers(0, 2), st.integers(0, 2), VALUE, VALUE)

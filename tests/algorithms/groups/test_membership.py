@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.rules_oracle import grade, terms
-from workers.algorithms.groups.membership import SHAPES, Term, check_term, grades
+from workers.algorithms.groups.rules.membership import SHAPES, Term, check_term, grades
 
 
 def at(term: Term, *x: float) -> list[float]:

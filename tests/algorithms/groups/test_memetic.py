@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.swapping import METRIC, problem, slow_influence
-from workers.algorithms.groups import memetic
-from workers.algorithms.groups.assignment import cheapest, moves_made
-from workers.algorithms.groups.influence import encode
-from workers.algorithms.groups.memetic_outcome import Outcome, signals_after
-from workers.algorithms.groups.memetic_search import shaped
-from workers.algorithms.groups.memetic_state import Request, State
-from workers.algorithms.groups.restrictions import Restriction, UnreachableError
-from workers.algorithms.groups.swaps import Problem, Swaps, after, build, met
+from workers.algorithms.groups.memetic import search as memetic
+from workers.algorithms.groups.memetic.kernels import shaped
+from workers.algorithms.groups.memetic.outcome import Outcome, signals_after
+from workers.algorithms.groups.memetic.state import Request, State
+from workers.algorithms.groups.swaps.assignment import cheapest, moves_made
+from workers.algorithms.groups.swaps.metric import encode
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, build, met
+from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
 SMALL = Request(population=12, pairs=5, tournament=3, generations=12, mutation=0.05, roaming=0.3)
 LOWER, RAISE = Restriction(0, bound=2, zero=9), Restriction(2, bound=6, zero=0)

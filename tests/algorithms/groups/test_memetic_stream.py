@@ -1,7 +1,7 @@
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from workers.algorithms.groups.memetic_stream import below, draw, new_stream, uniform
+from workers.algorithms.groups.memetic.stream import below, draw, new_stream, uniform
 
 
 def test_it_is_the_stream_of_an_independent_chacha20() -> None:

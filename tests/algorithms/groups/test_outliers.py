@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.groups.outliers import tau, thompson_tau
+from workers.algorithms.groups.signals.outliers import tau, thompson_tau
 
 # The table of the technique (alpha = 0.05) as textbooks print it; at last its limit, the normal quantile.
 TABLE = {3: 1.1511, 4: 1.4250, 5: 1.5712, 6: 1.6563, 7: 1.7110, 8: 1.7491, 9: 1.7770, 10: 1.7984, 10**7: 1.95996}

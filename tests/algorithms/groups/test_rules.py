@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.algorithms.groups.rules_oracle import Case, cases
 from workers.algorithms.core.errors import InvalidColumnError
-from workers.algorithms.groups import patterns
-from workers.algorithms.groups.fuzzified import fuzzify
-from workers.algorithms.groups.membership import Term
-from workers.algorithms.groups.rules import Metrics, evaluate, judged, memberships, metrics
+from workers.algorithms.groups.rules import patterns
+from workers.algorithms.groups.rules.fuzzified import fuzzify
+from workers.algorithms.groups.rules.membership import Term
+from workers.algorithms.groups.rules.rules import Metrics, evaluate, judged, memberships, metrics
 
 HALVES = [Term("z", (0.0, 1.0)), Term("s", (0.0, 1.0))]
 

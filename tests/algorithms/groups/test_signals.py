@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.groups.signals import concentration, members, signals
+from workers.algorithms.groups.signals.signals import concentration, members, signals
 
 RECORD = st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from([0.0, 0.2, 0.5, 0.5000001, 0.8, 1.0]))
 

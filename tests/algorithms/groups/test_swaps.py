@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 
 from tests.algorithms.groups.swapping import METRIC, problem, records
-from workers.algorithms.groups.restrictions import NoPartnerError, NothingToMaskError, Restriction, UnreachableError
-from workers.algorithms.groups.swaps import Problem, build
+from workers.algorithms.groups.swaps.problem import Problem, build
+from workers.algorithms.groups.swaps.restrictions import (
+    NoPartnerError,
+    NothingToMaskError,
+    Restriction,
+    UnreachableError,
+)
 
 LOWER, RAISE = Restriction(0, bound=1, zero=9), Restriction(1, bound=2, zero=0)
 RNG = np.random.default_rng(0)

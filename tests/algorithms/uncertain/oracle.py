@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from workers.algorithms.uncertain.calibration_state import Calibrated
+from workers.algorithms.uncertain.calibration.state import Calibrated
 
 
 def anonymity(x: np.ndarray, scale: np.ndarray, model: str, axes: np.ndarray | None, unit: np.ndarray) -> np.ndarray:

@@ -10,12 +10,12 @@ from scipy.special import ndtri
 
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.core.errors import InvalidColumnError
-from workers.algorithms.uncertain import calibration
-from workers.algorithms.uncertain.calibration import calibrate
-from workers.algorithms.uncertain.calibration_expected import anonymity
-from workers.algorithms.uncertain.calibration_kernels import SAFE
-from workers.algorithms.uncertain.calibration_state import Request, UnreachableKError
-from workers.algorithms.uncertain.drawing import draw
+from workers.algorithms.uncertain.calibration import calibration
+from workers.algorithms.uncertain.calibration.calibration import calibrate
+from workers.algorithms.uncertain.calibration.drawing import draw
+from workers.algorithms.uncertain.calibration.expected import anonymity
+from workers.algorithms.uncertain.calibration.kernels import SAFE
+from workers.algorithms.uncertain.calibration.state import Request, UnreachableKError
 
 MODELS = ["gaussian", "uniform"]
 EXTRA = (SAFE - 1.0) * 1.01

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from tests.algorithms.uncertain import oracle
-from workers.algorithms.uncertain import calibration, calibration_solver
-from workers.algorithms.uncertain.calibration import State
-from workers.algorithms.uncertain.calibration_journal import Journal, remembered
-from workers.algorithms.uncertain.calibration_state import Calibrated, Request
+from workers.algorithms.uncertain.calibration import calibration
+from workers.algorithms.uncertain.calibration import solver as calibration_solver
+from workers.algorithms.uncertain.calibration.calibration import State
+from workers.algorithms.uncertain.calibration.journal import Journal, remembered
+from workers.algorithms.uncertain.calibration.state import Calibrated, Request
 
 REQUESTS = [
     Request(k=5.0),

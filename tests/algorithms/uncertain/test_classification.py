@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from workers.algorithms.uncertain.classification import classify, classify_by_nearest, nearest_index
-from workers.algorithms.uncertain.densities import Densities, log_density, log_normaliser
+from workers.algorithms.uncertain.density.densities import Densities, log_density, log_normaliser
+from workers.algorithms.uncertain.queries.classification import classify, classify_by_nearest, nearest_index
 
 
 def rotation(rng: np.random.Generator, columns: int) -> np.ndarray:

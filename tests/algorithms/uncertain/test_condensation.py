@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workers.algorithms.core.errors import InfeasibleKError
-from workers.algorithms.uncertain import condensation
+from workers.algorithms.uncertain.condensation import condensation
 
 
 def groups_of(x: np.ndarray, k: int, seed: int) -> condensation.State:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from tests.algorithms.uncertain import oracle
-from workers.algorithms.uncertain import cores
-from workers.algorithms.uncertain.calibration_journal import Journal
-from workers.algorithms.uncertain.calibration_state import Request
-from workers.algorithms.uncertain.densities import Model
-from workers.algorithms.uncertain.neighbours import tree_of
-from workers.algorithms.uncertain.schemes_ladder import number_from, rung, rung_from
+from workers.algorithms.uncertain.calibration import cores
+from workers.algorithms.uncertain.calibration.journal import Journal
+from workers.algorithms.uncertain.calibration.ladder import number_from, rung, rung_from
+from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.density.densities import Model
+from workers.algorithms.uncertain.neighbours.tree import tree_of
 
 
 def shares(y: np.ndarray, scale: float, model: str) -> np.ndarray:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
-from workers.algorithms.uncertain.counting import count, count_indexed, index
-from workers.algorithms.uncertain.densities import Densities
-from workers.algorithms.uncertain.masses import FITTED_ERROR, interval_mass, normal_distribution
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.density.masses import FITTED_ERROR, interval_mass, normal_distribution
+from workers.algorithms.uncertain.queries.counting import count, count_indexed, index
 
 INF = np.inf
 

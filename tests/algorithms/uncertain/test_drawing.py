@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.algorithms.uncertain import oracle
-from workers.algorithms.uncertain.calibration import calibrate
-from workers.algorithms.uncertain.calibration_state import Calibrated, Expected, Request
-from workers.algorithms.uncertain.drawing import draw
+from workers.algorithms.uncertain.calibration.calibration import calibrate
+from workers.algorithms.uncertain.calibration.drawing import draw
+from workers.algorithms.uncertain.calibration.state import Calibrated, Expected, Request
 
 
 def release(

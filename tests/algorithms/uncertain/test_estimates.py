@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from workers.algorithms.uncertain.densities import Densities, loadings
-from workers.algorithms.uncertain.estimates import Estimates, estimates
+from workers.algorithms.uncertain.density.densities import Densities, loadings
+from workers.algorithms.uncertain.density.estimates import Estimates, estimates
 
 DRAWS = 400
 

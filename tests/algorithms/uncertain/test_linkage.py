@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from workers.algorithms.uncertain.densities import Densities, loadings
-from workers.algorithms.uncertain.linkage import Linkage, Matching, attack, init
-from workers.algorithms.uncertain.linkage_summary import summary
+from workers.algorithms.uncertain.density.densities import Densities, loadings
+from workers.algorithms.uncertain.linkage.attack import Linkage, Matching, attack, init
+from workers.algorithms.uncertain.linkage.summary import summary
 
 
 def drawn(seed: int, rows: int, columns: int, model: str, turned: bool) -> tuple[np.ndarray, Densities]:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.uncertain.oracle import tables
-from workers.algorithms.uncertain.neighbours import nearest_others, tree_of
-from workers.algorithms.uncertain.scaling import rounded_up, units
+from workers.algorithms.uncertain.density.scaling import rounded_up, units
+from workers.algorithms.uncertain.neighbours.tree import nearest_others, tree_of
 
 
 @settings(deadline=None, max_examples=60)

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.uncertain import oracle
-from workers.algorithms.uncertain.calibration import calibrate
-from workers.algorithms.uncertain.calibration_state import Request, Scales, UnreachableKError
-from workers.algorithms.uncertain.densities import Model
-from workers.algorithms.uncertain.scaling import FLOOR
-from workers.algorithms.uncertain.schemes_rare import dismissed_number, feasible_k
+from workers.algorithms.uncertain.calibration.calibration import calibrate
+from workers.algorithms.uncertain.calibration.rare import dismissed_number, feasible_k
+from workers.algorithms.uncertain.calibration.state import Request, Scales, UnreachableKError
+from workers.algorithms.uncertain.density.densities import Model
+from workers.algorithms.uncertain.density.scaling import FLOOR
 
 MODELS = ["gaussian", "uniform"]
 

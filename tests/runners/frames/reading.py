@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from app.contracts.datasets import Profile, ReadOptions
-from workers.runners.frames.upload import read_upload
+from workers.frames.upload.read import read_upload
 
 
 def read(

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from workers.runners.frames.classes import classes, numbered
+from workers.frames.classes import classes, numbered
 
 
 def test_rows_that_agree_in_every_column_share_a_class() -> None:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from app.contracts.datasets import FileFormat
 from tests.runners.frames.reading import read
-from workers.runners.frames.columns import numeric_columns, take_rows
-from workers.runners.frames.release import Taken, write_release
+from workers.frames.columns import numeric_columns, take_rows
+from workers.frames.release import Taken, write_release
 
 
 def test_numeric_columns_are_contiguous_doubles_with_nan_for_missing(tmp_path: Path) -> None:

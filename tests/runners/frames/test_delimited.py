@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.contracts.datasets import ReadOptions
 from app.errors import UnreadableError
-from workers.runners.frames.delimited import DelimitedReader
+from workers.frames.upload.delimited import DelimitedReader
 
 SETTINGS = settings(deadline=None, max_examples=300)
 Rows = list[tuple[int, list[str]]]

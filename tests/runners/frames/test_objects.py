@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from app.contracts.datasets import ReadOptions
 from app.errors import TooLargeError, UnreadableError
 from tests.runners.frames.reading import read, types
-from workers.runners.frames.cells import MISSING
-from workers.runners.frames.objects import ObjectReader
-from workers.runners.frames.text import read_text
+from workers.frames.upload.cells import MISSING
+from workers.frames.upload.objects import ObjectReader
+from workers.frames.upload.text import read_text
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 keys = st.sampled_from(["a", "b", "ä", 'q"', "long key", "\n", "a\\"])

@@ -136,7 +136,7 @@ _MEASURE = """
 import sys
 from pathlib import Path
 from app.contracts.datasets import ReadOptions
-from workers.runners.frames.upload import read_upload
+from workers.frames.upload.read import read_upload
 source = Path(sys.argv[1])
 read_upload(source, ReadOptions(format=source.suffix[1:]), source.with_suffix(".parquet"), max_columns=99,
             max_field_bytes=10**6, max_bytes=10**9, tick=lambda _: None)

@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from workers.algorithms.boxes import partition as cutting
 from workers.algorithms.boxes import stages
 from workers.algorithms.boxes.bounds import check_domains
-from workers.algorithms.boxes.diversity import check_demands
+from workers.algorithms.boxes.partition import partition as cutting
+from workers.algorithms.boxes.partition.diversity import check_demands
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,

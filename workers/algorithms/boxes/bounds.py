@@ -18,8 +18,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 from numba import njit
 
-from workers.algorithms.boxes.partition import Partition
-from workers.algorithms.boxes.places import KeyArray, cut_points
+from workers.algorithms.boxes.partition.partition import Partition
+from workers.algorithms.boxes.partition.places import KeyArray, cut_points
 from workers.algorithms.core.errors import OutsideDomainError
 from workers.algorithms.core.rounding import down, up
 from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray

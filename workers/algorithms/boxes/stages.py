@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from workers.algorithms.boxes import partition as cutting
-from workers.algorithms.boxes import rarity
 from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.certificate import Certificate, affordable, estimates, range_steps
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
-from workers.algorithms.boxes.places import new_keys
+from workers.algorithms.boxes.partition import partition as cutting
+from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.ranges.steps import RangeSteps
+from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,

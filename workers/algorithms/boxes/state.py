@@ -5,12 +5,12 @@ from typing import Literal, TypeAlias
 
 from workers.algorithms.boxes.bounds import Boxes, Domain
 from workers.algorithms.boxes.certificate import Certificate
-from workers.algorithms.boxes.diversity import Demands
-from workers.algorithms.boxes.partition import Method, Partition, PartitionState
-from workers.algorithms.boxes.places import KeyArray
+from workers.algorithms.boxes.partition.diversity import Demands
+from workers.algorithms.boxes.partition.partition import Method, Partition, PartitionState
+from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.steps import RangeSteps
-from workers.algorithms.boxes.rarity import Criterion, RareRecords
+from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
 from workers.algorithms.core.influence import Influences
 from workers.algorithms.core.moments import Sums
 from workers.algorithms.core.statistics import Statistic

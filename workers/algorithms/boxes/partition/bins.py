@@ -1,0 +1,129 @@
+"""Cuts of nodes too large for a block: borders of equal bins compared by what they gain.
+
+Notation as in boxes.kernels and boxes.gain, and
+--------
+bins : (64, 4, n), a `side` per bin; its row 3 starts with the number of records.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.boxes.partition.gain import clear, extend, predicted
+from workers.algorithms.boxes.partition.kernels import cut_at_multiple, score_axes
+from workers.algorithms.boxes.partition.line import LESS
+from workers.algorithms.boxes.partition.selection import is_open
+from workers.algorithms.boxes.partition.tree import Records
+from workers.algorithms.core.types import FloatArray, SingleArray
+
+_BINS = 64
+_ZOOMS = 200
+
+
+class Cut(NamedTuple):
+    """Axis, records below, ends of the gap; `place` 0 for none."""
+
+    axis: int
+    place: int
+    below: float
+    above: float
+
+
+def coarse(records: Records, first: int, last: int, k: int, axes: int) -> Cut:
+    """Best cut found for a node.
+
+    Parameters
+    ----------
+    records : all of them.
+    first, last : the node's.
+    k : least records of a side.
+    axes : how many axes are searched, at least.
+    """
+    extent = np.empty((3, records.rows.shape[1]))
+    score_axes(records.rows, records.worth, records.price, first, last, extent)
+    low, high, score = extent
+    order = np.argsort(-score)
+    least, best = np.inf, Cut(0, 0, 0.0, 0.0)
+    for searched, axis in enumerate(order):
+        if score[axis] <= 0.0 or (searched >= axes and best.place > 0):
+            break
+        cost, found = _binned(records, (first, last), int(axis), k, (low[axis], high[axis]))
+        if cost < least * LESS:
+            least, best = cost, found
+    for axis in order:  # values so dense that bins did not part them
+        if best.place == 0 and score[axis] > 0.0:
+            records.scratch[: last - first] = records.rows[first:last, axis]
+            best = Cut(int(axis), *cut_at_multiple(records.scratch, last - first, k))
+    return best
+
+
+def _binned(
+    records: Records, node: tuple[int, int], axis: int, k: int, extent: tuple[float, float]
+) -> tuple[float, Cut]:
+    """Cheapest border on an axis. Where one bin holds nearly all records, its own extent is divided again."""
+    low, high = extent
+    bins = np.empty((_BINS, 4, records.rows.shape[1]))
+    for _ in range(_ZOOMS):
+        if not is_open(low, high):
+            break
+        _fill(records.rows, records.worth, *node, axis, low, high, bins)
+        least, place, below, above = _border(records.price, len(records.worth) == 0, axis, k, bins)
+        if place > 0:
+            return least, Cut(axis, place, below, above)
+        fullest = int(np.argmax(bins[:, 3, 0]))
+        if low == bins[fullest, 0, axis] and high == bins[fullest, 1, axis]:
+            break
+        low, high = bins[fullest, 0, axis], bins[fullest, 1, axis]
+    return np.inf, Cut(axis, 0, 0.0, 0.0)
+
+
+@njit(nogil=True, cache=True)
+def _fill(
+    rows: FloatArray, worth: SingleArray, first: int, last: int, axis: int, low: float, high: float, bins: FloatArray
+) -> None:
+    """Measure the records in each bin of [low, high] (outside it: in the end bins)."""
+    factor = min(_BINS / (high - low), 1e300)
+    for b in range(_BINS):
+        clear(bins[b])
+        bins[b, 3, 0] = 0.0
+    for p in range(first, last):
+        b = int((rows[p, axis] - low) * factor)
+        b = min(max(b, 0), _BINS - 1)
+        extend(rows, worth, p, bins[b])
+        bins[b, 3, 0] += 1.0
+
+
+@njit(nogil=True, cache=True)
+def _merge(side: FloatArray, part: FloatArray) -> int:
+    for i in range(side.shape[1]):
+        side[0, i] = min(side[0, i], part[0, i])
+        side[1, i] = max(side[1, i], part[1, i])
+        side[2, i] += part[2, i]
+    return int(part[3, 0])
+
+
+@njit(nogil=True, cache=True)
+def _border(price: FloatArray, same: bool, axis: int, k: int, bins: FloatArray) -> tuple[float, int, float, float]:
+    """Cheapest border of the bins: predicted cost, records below, ends of the gap; infinite where none leaves k."""
+    side = np.empty((4, price.shape[1]))
+    cost = np.empty(_BINS)
+    below = np.empty(_BINS)
+    clear(side)
+    count = 0
+    for b in range(_BINS - 1):
+        count += _merge(side, bins[b])
+        below[b + 1] = side[1, axis]
+        cost[b + 1] = predicted(price, same, count, k, side) if count >= k else np.inf
+    size = count + int(bins[_BINS - 1, 3, 0])
+    clear(side)
+    count = 0
+    least, place, a, c = np.inf, 0, 0.0, 0.0
+    for b in range(_BINS - 1, 0, -1):
+        count += _merge(side, bins[b])
+        if count < k or cost[b] >= least or not is_open(below[b], side[0, axis]):
+            continue
+        total = cost[b] + predicted(price, same, count, k, side)
+        if total < least * LESS:
+            least, place, a, c = total, size - count, below[b], side[0, axis]
+    return least, place, a, c

@@ -1,0 +1,211 @@
+"""Partition `optimal`: a tree of cuts chosen by gain, with the best few candidates of small nodes tried out.
+
+Notation as in boxes.kernels and boxes.gain.
+
+Large nodes: both sides of the borders of 64 equal bins per axis are compared, in one pass per axis (boxes.bins). Nodes
+that fit a block are sorted along every axis once; sorted runs stay sorted as cuts divide them. From `reach` records
+down, the `breadth` cheapest candidates are each carried to the end by always taking the cheapest cut, and the one whose
+boxes cost least is taken: a policy rolled out is never worse than the policy itself (Bertsekas 1997). Where one axis
+matters the best partition is found by dynamic programming.
+
+Nothing here depends on the order of records, but for ties in gain.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.boxes.partition.bins import coarse
+from workers.algorithms.boxes.partition.gain import candidates, clear, extend, sizes
+from workers.algorithms.boxes.partition.kernels import branch, split_rows
+from workers.algorithms.boxes.partition.line import LESS
+from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
+from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
+
+_SORTING = 16  # row values visited that sorting a value is worth
+
+
+def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
+    """Cut waiting nodes until none waits or about `budget` row values have been visited.
+
+    O(n axes N log(N/k)), times `breadth` log(reach/k) on the way from `reach` records down.
+    """
+    counters = tree.counters
+    counters[2] = 0
+    while counters[1] > 0 and counters[2] < budget:
+        node = int(tree.waiting[counters[1] - 1])
+        first, last = (int(end) for end in tree.span[node])
+        if block.span[1] > 0:
+            go_on(records, tree, block, lambda: grow_block(k, effort, records, tree, block, rules, budget))
+        elif 2 * k <= last - first <= block.sorted.shape[1]:
+            block.span[:] = first, last, counters[1] - 1, 0
+        else:
+            counters[1] -= 1
+            if last - first >= 2 * k:
+                _cut_large(k, effort, records, tree, node)
+
+
+def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) -> None:
+    """Cut a node too large for a block."""
+    first, last = (int(end) for end in tree.span[node])
+    found = coarse(records, first, last, k, effort.axes)
+    tree.counters[2] += (last - first) * _visits(records, effort)
+    if found.place > 0:
+        split_rows(records.rows, records.worth, records.order, first, last, found.axis, found.above)
+        branch(tree, node, found.axis, found.place, found.below, found.above)
+
+
+def _visits(records: Records, effort: Effort) -> int:
+    n = int(records.rows.shape[1])
+    return n * (min(n, effort.axes) + 1)
+
+
+def go_on(records: Records, tree: Tree, block: Block, cut: Callable[[], None]) -> None:
+    """Sort a block's records along every axis, cut them, and write back the order in which the cuts leave them.
+
+    Parameters
+    ----------
+    records, tree, block : worked on in place.
+    cut : cuts the block's nodes for a while; called once they are sorted.
+    """
+    first, last, floor, axis = (int(each) for each in block.span)
+    m = last - first
+    if axis < len(block.sorted):
+        block.sorted[axis, :m] = np.argsort(records.rows[first:last, axis])
+        block.span[3] += 1
+        tree.counters[2] += _SORTING * m
+        return
+    cut()
+    if tree.counters[1] == floor:
+        records.order[first:last] = records.order[first + block.sorted[0, :m]]
+        block.span[:] = 0
+
+
+@njit(nogil=True, cache=True)
+def divide(upper: ByteArray, moved: IndexArray, index: IndexArray, s: int, e: int, axis: int, p: int) -> None:
+    """Bring the first p records along an axis to the front of every axis' run, which stays sorted."""
+    for z in range(s, e):
+        upper[index[axis, z]] = 1 if z >= s + p else 0
+    for i in range(index.shape[0]):
+        if i == axis:
+            continue
+        low = s
+        high = 0
+        for z in range(s, e):
+            q = index[i, z]
+            index[i, low] = q
+            moved[high] = q
+            low += 1 - upper[q]
+            high += upper[q]
+        for z in range(high):
+            index[i, low + z] = moved[z]
+
+
+@njit(nogil=True, cache=True)
+def _cost(
+    rows: FloatArray,
+    worth: SingleArray,
+    price: FloatArray,
+    index: IndexArray,
+    span: tuple[int, int, int],
+    side: FloatArray,
+) -> float:
+    """Sum over records of a box of sum_i a_i w_i."""
+    base, s, e = span
+    clear(side)
+    for p in range(s, e):
+        extend(rows, worth, base + index[0, p], side)
+    return (e - s) * sizes(price, len(worth) == 0, e - s, side)
+
+
+@njit(nogil=True, cache=True)
+def _carried(
+    records: Records, block: Block, rules: Rules, s: int, p: int, e: int, k: int, axes: int, bound: float
+) -> tuple[float, int]:
+    """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound."""
+    trial, waiting = block.trial, block.waiting
+    waiting[0] = s + p
+    waiting[1] = e
+    waiting[2] = s
+    waiting[3] = s + p
+    top = 4
+    work = 0
+    total = 0.0
+    while top > 0 and total < bound:
+        top -= 2
+        s, e = waiting[top], waiting[top + 1]
+        found, exact = 0, False
+        if e - s >= 2 * k:
+            found, exact = candidates(records, block, rules, trial, s, e, k, axes, whole(1))
+            work += e - s
+        if found == 0:
+            span = (block.span[0], s, e)
+            total += _cost(records.rows, records.worth, records.price, trial, span, block.side)
+            continue
+        if exact:
+            total += block.top[0, 0]
+            continue
+        middle = s + whole(block.top[2, 0])
+        divide(block.upper, block.moved, trial, s, e, whole(block.top[1, 0]), middle - s)
+        larger = 0 if 2 * (middle - s) > e - s else 2
+        waiting[top + larger] = s
+        waiting[top + larger + 1] = middle
+        waiting[top + 2 - larger] = middle
+        waiting[top + 3 - larger] = e
+        top += 4
+    return total, work
+
+
+@njit(nogil=True, cache=True)
+def _tried(
+    records: Records, block: Block, rules: Rules, s: int, e: int, k: int, axes: int, found: int
+) -> tuple[int, int, int]:
+    """The candidate that costs least when carried to the end: axis, place; and row visits."""
+    axis = np.empty(found, np.int64)
+    place = np.empty(found, np.int64)
+    for z in range(found):
+        axis[z] = block.top[1, z]
+        place[z] = block.top[2, z]
+    best = 0
+    least = np.inf
+    work = 0
+    for z in range(found):
+        for i in range(block.trial.shape[0]):
+            for p in range(s, e):
+                block.trial[i, p] = block.sorted[i, p]
+        divide(block.upper, block.moved, block.trial, s, e, axis[z], place[z])
+        cost, visited = _carried(records, block, rules, s, place[z], e, k, axes, least)
+        work += visited
+        if cost < least * LESS:
+            best = z
+            least = cost
+    return axis[best], place[best], work
+
+
+@njit(nogil=True, cache=True)
+def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
+    """Cut the nodes of the block until none waits or the budget is spent."""
+    base, floor = block.span[0], block.span[2]
+    rows, index = records.rows, block.sorted
+    n = rows.shape[1]
+    each = n * (min(n, effort.axes) + 1)
+    counters = tree.counters
+    while counters[1] > floor and counters[2] < budget:
+        counters[1] -= 1
+        node = tree.waiting[counters[1]]
+        s, e = tree.span[node, 0] - base, tree.span[node, 1] - base
+        if e - s < 2 * k:
+            continue
+        breadth = effort.breadth if 3 * k <= e - s <= effort.reach else whole(1)
+        found, exact = candidates(records, block, rules, index, s, e, k, effort.axes, breadth)
+        counters[2] += (e - s) * each
+        if found == 0:
+            continue
+        axis, p = whole(block.top[1, 0]), whole(block.top[2, 0])
+        if found > 1 and not exact:
+            axis, p, work = _tried(records, block, rules, s, e, k, effort.axes, found)
+            counters[2] += 2 * work * each
+        divide(block.upper, block.moved, index, s, e, axis, p)
+        below = rows[base + index[axis, s + p - 1], axis]
+        branch(tree, node, axis, p, below, rows[base + index[axis, s + p], axis])

@@ -1,0 +1,231 @@
+"""The provably cheapest swaps for given numbers of records moved (science.md section 2, *Bound*, *Method assignment*).
+
+Notation
+--------
+==========  =======  =====================================================================================
+symbol      shape    meaning
+==========  =======  =====================================================================================
+left        (L,)     records on the side where the numbers moved are given (`Problem.fixed`)
+right       (R,)     records on the other side
+c_lr        (L, R)   InfM of a pair, never held as a whole
+price       (L,)     what the best flow pays for a record of each side; (T,) on the right, one per group
+==========  =======  =====================================================================================
+
+A swap pairs one left with one right record, each used at most once. Only the nearest right records of each left one are
+candidates at first. The flow through them is the cheapest of all as soon as no other pair could lower it:
+``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list holds (lists are sorted: one comparison
+judges all those left out). Lists that fail are lengthened, and the flow is computed anew. As many candidates as a
+group has room for, or as there are swaps, are enough: were all of them taken by others, there would be no room left.
+"""
+
+from collections.abc import Generator
+
+import numpy as np
+
+from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from workers.algorithms.groups.swaps.flow import Flow, Network, flowing
+from workers.algorithms.groups.swaps.metric import Metric, nearest
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, paired
+from workers.algorithms.groups.swaps.restrictions import UnreachableError
+
+#: First candidates of a left record in one list, the fewest of all its lists together, and by how much lists grow.
+_FIRST, _ALTOGETHER, _GROWTH = 16, 128, 4
+
+#: Attributes compared between two pauses.
+_COMPARED = 100_000_000
+
+#: Rounding of sums of InfM, relative to the largest.
+_SLACK = 1e-9
+
+
+def moves_needed(problem: Problem) -> IntArray:
+    """Members that must leave each source, or enter each target, whichever side is fixed: (P,) int64, sum Q_need."""
+    needs = problem.needs if problem.fixed == "sources" else -problem.needs
+    return np.asarray(np.maximum(needs, 0))
+
+
+def moves_made(problem: Problem, swaps: Swaps) -> IntArray:
+    """The same numbers as some swaps moved, for their bound: (P,) int64."""
+    side = swaps.source if problem.fixed == "sources" else swaps.target
+    return np.bincount(side, minlength=len(problem.crisp))
+
+
+def cheapest(problem: Problem, moves: IntArray, capacities: IntArray | None = None) -> Swaps:
+    """All of `finding` at once, for bounds and completions of other searches; parameters and errors as there."""
+    work = finding(problem, moves, capacities)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            swaps: Swaps = end.value
+            return swaps
+
+
+def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = None) -> Generator[None, None, Swaps]:
+    """Find the swaps of least total InfM that move given numbers of records, a fraction of a second at a time.
+
+    Parameters
+    ----------
+    problem : who may be swapped. Of equally cheap swaps those of lower indexes tend to win: shuffle it first.
+    moves : (P,) int64, members that leave each source; members that enter each target where `problem.fixed` says so.
+    capacities : (P,) int64, the most members that may enter each target; None for no limits.
+
+    Returns
+    -------
+    Swaps
+        Bounds on the other side (raised targets, or lowered sources) are met as well.
+
+    Raises
+    ------
+    UnreachableError
+        More is asked than there are records or room.
+    ValueError
+        Shapes, or a negative number.
+
+    Notes
+    -----
+    O(L R A) for each of a few passes over the pairs (most abandoned early), and a flow over the candidates. Cheapest up
+    to rounding (1e-9 of the largest InfM).
+    """
+    groups = len(problem.crisp)
+    _check(moves, capacities, groups)
+    mirrored = problem.fixed == "targets"
+    left_code = problem.partner_code if mirrored else problem.source_code
+    right_code = problem.source_code if mirrored else problem.partner_code
+    left, right = problem.source_values, problem.partner_values
+    if mirrored:
+        left, right = right, left
+    room = np.bincount(right_code, minlength=groups)
+    if capacities is not None and not mirrored:
+        room = np.minimum(room, capacities)
+    floors = np.maximum(problem.needs if mirrored else -problem.needs, 0)
+    _check_room(moves, np.bincount(left_code, minlength=groups), room, floors)
+    if capacities is not None and mirrored:
+        _check_ceilings(moves, capacities)
+    network, order, start = _network(left_code, moves, right_code, room, floors)
+    used = np.flatnonzero(moves[left_code] > 0)  # nobody else on the left can move
+    match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used)
+    chosen = np.flatnonzero(match >= 0)
+    ours, theirs = used[chosen], order[match[chosen]]
+    return paired(problem, theirs, ours) if mirrored else paired(problem, ours, theirs)
+
+
+def _network(
+    left_code: IntArray, moves: IntArray, right_code: IntArray, room: IntArray, floors: IntArray
+) -> tuple[Network, IntArray, IntArray]:
+    """Both sides; right records in order of their group: groups without bound or limit form one."""
+    bound = (room < np.bincount(right_code, minlength=len(room))) | (floors > 0)
+    group = np.where(bound, np.cumsum(bound), 0)
+    order = np.argsort(group[right_code], kind="stable").astype(np.int64)
+    of_record = group[right_code][order].astype(np.int64)
+    count = int(group.max()) + 1
+    capacities, least = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.add.at(capacities, group, room)
+    np.add.at(least, group, floors)
+    start = np.searchsorted(of_record, np.arange(count + 1)).astype(np.int64)
+    used = left_code[moves[left_code] > 0].astype(np.int64)
+    return Network(used, moves.astype(np.int64), of_record, least, capacities), order, start
+
+
+def _proved(
+    problem: Problem, network: Network, left: FloatArray, right: FloatArray, start: IntArray, used: IntArray
+) -> Generator[None, None, IntArray]:
+    """Match by the cheapest flow, candidates added until nothing left out can improve on it."""
+    first = max(1, min(_FIRST, _ALTOGETHER // (len(start) - 1)))
+    count = np.full(len(used), first, dtype=np.int64)
+    enough = np.minimum(np.diff(start), np.minimum(network.capacities, int(network.moves.sum())))
+    full = int(enough.max())
+    blocks: list[tuple[IntArray, FloatArray, IntArray]] = []
+    short: BoolArray = np.ones(len(used), dtype=np.bool_)
+    slack = _SLACK * problem.metric.largest
+    while True:
+        for size in np.unique(count[short]):
+            rows = np.flatnonzero(short & (count == size))
+            distance, index = yield from _listed(problem.metric, left[rows], right, start, min(int(size), full))
+            blocks = [_less(block, short & (count == size)) for block in blocks]
+            blocks.append((rows, distance, index.astype(np.int64)))
+        flow = yield from _through(network, blocks, len(used))
+        short = _unproved(flow, blocks, enough, slack, len(used))
+        if not short.any():
+            assert flow is not None  # noqa: S101 - full lists always suffice, since room was checked
+            return flow.match
+        count[short] *= _GROWTH
+
+
+def _listed(
+    metric: Metric, left: FloatArray, right: FloatArray, start: IntArray, count: int
+) -> Generator[None, None, tuple[FloatArray, IndexArray]]:
+    """The nearest on the right of some records on the left at a time; see `influence.nearest`."""
+    some = max(1, _COMPARED // max(1, right.size))
+    found = []
+    for first in range(0, len(left), some):
+        found.append(nearest(metric, left[first : first + some], right, start, count))
+        yield
+    return np.concatenate([distance for distance, _ in found]), np.concatenate([index for _, index in found])
+
+
+def _less(block: tuple[IntArray, FloatArray, IntArray], replaced: BoolArray) -> tuple[IntArray, FloatArray, IntArray]:
+    rows, distance, index = block
+    kept = ~replaced[rows]
+    return rows[kept], distance[kept], index[kept]
+
+
+def _through(
+    network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray]], lefts: int
+) -> Generator[None, None, Flow | None]:
+    rows = np.concatenate([np.repeat(block[0], block[2][0].size) for block in blocks if len(block[0])])
+    cost = np.concatenate([block[1].ravel() for block in blocks])
+    index = np.concatenate([block[2].ravel() for block in blocks])
+    there = index >= 0
+    rows, cost, index = rows[there], cost[there], index[there]
+    order = np.argsort(rows, kind="stable")
+    start = np.searchsorted(rows[order], np.arange(lefts + 1)).astype(np.int64)
+    taken, compact = np.unique(index[order], return_inverse=True)
+    part = Network(network.left_group, network.moves, network.right_group[taken], network.floors, network.capacities)
+    flow = yield from flowing(part, start, compact.astype(np.int64), np.ascontiguousarray(cost[order]))
+    if flow is None:
+        return None
+    match = np.where(flow.match >= 0, taken[flow.match], -1)
+    return Flow(match, flow.left_price, flow.right_price)
+
+
+def _unproved(
+    flow: Flow | None,
+    blocks: list[tuple[IntArray, FloatArray, IntArray]],
+    enough: IntArray,
+    slack: float,
+    lefts: int,
+) -> BoolArray:
+    """Left records with a pair left out that might lower the cost; all that are not full where there is no flow."""
+    out = np.zeros(lefts, dtype=np.bool_)
+    for rows, distance, _ in blocks:
+        cut = distance.shape[2] < enough  # (T,), lists that leave somebody out who could matter
+        if flow is None:
+            out[rows] = cut.any()
+        else:
+            threshold = flow.right_price[None, :] - flow.left_price[rows][:, None]
+            out[rows] = (cut[None, :] & (distance[:, :, -1] < threshold - slack)).any(axis=1)
+    return out
+
+
+def _check(moves: IntArray, capacities: IntArray | None, groups: int) -> None:
+    for name, array in (("moves", moves), ("capacities", capacities)):
+        if array is not None and (array.shape != (groups,) or array.min() < 0):
+            raise ValueError(f"{name} must have one number per submicrofile, none negative")
+
+
+def _check_room(moves: IntArray, available: IntArray, room: IntArray, floors: IntArray) -> None:
+    for element in np.flatnonzero(moves > available):
+        raise UnreachableError(int(element), int(moves[element]), int(available[element]), "records can move there")
+    for element in np.flatnonzero(floors > room):
+        raise UnreachableError(int(element), int(floors[element]), int(room[element]), "records there have room")
+    total = int(moves.sum())
+    if total > room.sum():
+        raise UnreachableError(None, total, int(room.sum()), "swaps, with the records and room on the other side")
+    if floors.sum() > total:
+        raise UnreachableError(None, int(floors.sum()), total, "swaps, by the numbers to be moved")
+
+
+def _check_ceilings(moves: IntArray, capacities: IntArray) -> None:
+    for element in np.flatnonzero(moves > capacities):
+        raise UnreachableError(int(element), int(moves[element]), int(capacities[element]), "its own ceiling")

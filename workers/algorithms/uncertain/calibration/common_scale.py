@@ -1,0 +1,81 @@
+"""A common scale that is nobody's doing: the rung of all is one that k or more records need.
+
+Notation
+--------
+c : the common scale, a rung of the ladder; c- the rung below.  k : the largest that is wanted.
+Who needs c : the kept records that are not in the core of all kept ones at c-.
+
+Whoever knows all records but one computes what the others need. Where he sees a higher rung, it is that one's: it says
+how far it is (science.md section 3). Of k or more who need the rung each could be missing.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.uncertain.calibration.cores import core
+from workers.algorithms.uncertain.calibration.ladder import number_from, rung
+from workers.algorithms.uncertain.calibration.rare import grown
+from workers.algorithms.uncertain.calibration.state import Request
+
+_MOST = 0.5  # of the records are left out for this at most
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """Records, and a rung on which all of them have k among themselves.
+
+    Attributes
+    ----------
+    members : places of the records, ascending.
+    scale : s, scaled units.
+    anonymity : certain lower bounds, in the order of `members`.
+    few : whether fewer than k of them need the rung.
+    """
+
+    members: IntArray
+    scale: float
+    anonymity: FloatArray
+    few: bool = False
+
+
+def needed_by_many(y: FloatArray, k: FloatArray, lowest: Agreed, request: Request) -> Generator[float, None, Agreed]:
+    """Go down the ladder as long as fewer than k records need the rung, and leave these out.
+
+    Parameters
+    ----------
+    y : (N, n) all records; some may be left out already.
+    k : (N,) wanted.
+    lowest : the lowest rung for the members.
+    request : where nobody may be dismissed nobody is, and `few` says so; nor are more than half of all.
+
+    Notes
+    -----
+    None or at least k are left out in the end: where a step leaves out fewer, the next one follows.
+    """
+    fewest, agreed = int(np.ceil(k.max())), lowest
+    while True:
+        gone = len(y) - len(agreed.members)
+        complete = gone == 0 or gone >= fewest
+        if agreed.scale == 0.0 or (below := rung(number_from(agreed.scale) - 1)) < request.minimum_scale:
+            return agreed if complete else replace(lowest, few=True)
+        least = len(agreed.members) - fewest + 1 if complete else int(np.ceil(_MOST * len(y)))
+        following = yield from _down(y, k, agreed.members, below, least, request)
+        if not len(following.members):
+            return agreed if complete else replace(lowest, few=True)
+        if request.dismiss == 0.0 or len(following.members) < _MOST * len(y):
+            return replace(lowest, few=True)
+        agreed = following
+
+
+def _down(
+    y: FloatArray, k: FloatArray, members: IntArray, scale: float, least: int, request: Request
+) -> Generator[float, None, Agreed]:
+    """The core of some records at a scale; empty where it has fewer than `least`."""
+    tree = yield from grown(y[members])
+    found = yield from core(tree, k[members][tree.order], scale, least, request)
+    places = members[tree.order[found.rows]]
+    order = np.argsort(places)
+    return Agreed(places[order], scale, found.anonymity[order])

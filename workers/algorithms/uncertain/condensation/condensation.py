@@ -1,0 +1,264 @@
+"""Condensation: groups of k records replaced by as many made-up ones with the group's mean and covariance.
+
+Notation
+--------
+x : (N, n), records in the columns' units; y = x / U, U (n,) the columns' standard deviations (1 where constant).
+group : (N,), each of at least k records: a random record and its k - 1 nearest among those left, again and again; the
+    last fewer than k join the group whose mean is nearest.
+m, C : mean and covariance of a group in scaled space (divisor: its size), C = sum_i lambda_i v_i v_i^T.
+pseudo-record : m + sum_i u_i v_i, u_i uniform on [-1/2, 1/2] sqrt(12 lambda_i), which has variance lambda_i.
+
+Source: Aggarwal, Yu 2004 (EDBT, sections 2 and 2.1), the baseline of AG. Departures: distances are taken in units of
+standard deviations, as in AG section II; which record begins a group is drawn, never read off the order of the input,
+and pseudo-records come in random order. The pseudo-records of a group are drawn alike: which of them bears the kept
+cells of which record is drawn too, so that pairing them tells no more than the group does. In a column in which a group
+agrees, its pseudo-records agree too and publish the value, as any box of k equal values does.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from workers.algorithms.core.blocks import blocks
+from workers.algorithms.core.errors import InfeasibleKError
+from workers.algorithms.core.moments import check_records
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.uncertain.condensation.kernels import gather
+
+Stage: TypeAlias = Literal["groups", "records"]
+
+_BUDGET = 30_000_000  # records visited in a step
+_BATCH = 4096  # groups whose records are made at once
+_BLOCK = 16
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """Pseudo-records.
+
+    Attributes
+    ----------
+    z : (N, n), in the columns' units and in random order.
+    sizes : (G,), records of each group; may be published.
+    stands_for : (N,), the record whose kept cells go with each pseudo-record: for copying them, never to be published.
+    """
+
+    z: FloatArray
+    sizes: IntArray
+    stands_for: IntArray
+
+
+@dataclass(frozen=True)
+class Search:
+    """The tree of records that have no group yet; see condensation_kernels."""
+
+    rows: IntArray
+    y: FloatArray
+    record: IntArray
+    place: IntArray
+    leaf: IntArray
+    start: IntArray
+    low: FloatArray
+    high: FloatArray
+    left: IntArray
+
+
+@dataclass(frozen=True)
+class State:
+    """Groups made so far, then pseudo-records made so far; used up by its step."""
+
+    x: FloatArray
+    unit: FloatArray
+    k: int
+    seeds: IntArray
+    groups: int
+    group: IntArray
+    search: Search | None
+    members: IntArray
+    starts: IntArray
+    made: int
+    z: FloatArray
+
+
+def init(x: FloatArray, k: int, rng: np.random.Generator) -> State:
+    """Draw the order in which records begin groups.
+
+    Parameters
+    ----------
+    x : (N, n) float64, finite.
+    k : least size of a group, at least 1.
+    rng : seeded by the operating system in production.
+
+    Raises
+    ------
+    InvalidColumnError
+        NaN, infinities, magnitudes above 1e70.
+    InfeasibleKError
+        More than there are records.
+    ValueError
+        k below 1.
+    """
+    check_records(x)
+    if k < 1:
+        msg = f"k = {k}: a group needs at least 1 record"
+        raise ValueError(msg)
+    if k > len(x):
+        raise InfeasibleKError(k, len(x))
+    spread = x.std(axis=0)
+    nothing = np.zeros(0, dtype=np.int64)
+    return State(
+        x=x,
+        unit=np.where(spread > 0.0, spread, 1.0),
+        k=k,
+        seeds=rng.permutation(len(x)).astype(np.int64),
+        groups=0,
+        group=np.full(len(x), -1, dtype=np.int64),
+        search=None,
+        members=nothing,
+        starts=nothing,
+        made=0,
+        z=np.empty((0, x.shape[1])),
+    )
+
+
+def step(state: State, rng: np.random.Generator) -> State:
+    """Go on by a fraction of a second.
+
+    Parameters
+    ----------
+    state : from `init` or `step`; used up.
+    rng : seeded by the operating system in production.
+    """
+    if len(state.starts):
+        return _make(state, rng)
+    if len(state.x) < 2 * state.k:  # one group, whose nearest k need not be told from those that join it
+        return _gathered(replace(state, groups=1, group=np.zeros(len(state.x), dtype=np.int64)))
+    if state.search is None:
+        return replace(state, search=_tree(state))
+    if state.search.left[1] < state.k:
+        return _gathered(state)
+    if state.search.left[1] < len(state.search.rows) // 2 and _worth_halving(state, state.search):
+        return replace(state, search=None)
+    return _gather(state, state.search)
+
+
+def done(state: State) -> bool:
+    """Whether all pseudo-records are made."""
+    return len(state.starts) > 0 and state.made == state.groups
+
+
+def progress(state: State) -> tuple[Stage, float]:
+    """Stage and share of its work done, for people."""
+    if len(state.starts):
+        return "records", state.made / max(state.groups, 1)
+    return "groups", float(state.groups * state.k / len(state.x))
+
+
+def result(state: State, rng: np.random.Generator) -> Condensed:
+    """Pseudo-records in random order.
+
+    Parameters
+    ----------
+    state : done.
+    rng : seeded by the operating system in production.
+
+    Raises
+    ------
+    ValueError
+        The work is not done.
+    """
+    if not done(state):
+        msg = "the groups are not finished: step until done"
+        raise ValueError(msg)
+    order = rng.permutation(len(state.z))
+    return Condensed(state.z[order], np.diff(state.starts), state.members[order])
+
+
+def _tree(state: State) -> Search:
+    """Records without a group, in blocks: built anew whenever half of them are gone."""
+    rows = state.seeds[state.group[state.seeds] < 0]  # in drawn order: equal distances are decided by nothing else
+    y = state.x[rows] / state.unit
+    tree = blocks(y, np.ones(y.shape[1]), _BLOCK)
+    place = np.empty_like(tree.order)
+    place[tree.order] = np.arange(len(rows))
+    leaf = np.empty_like(tree.order)
+    leaf[tree.order] = np.repeat(np.arange(tree.count), np.diff(tree.start))
+    ordered = np.ascontiguousarray(y[tree.order])
+    return Search(rows, ordered, tree.order, place, leaf, tree.start, tree.low, tree.high, tree.sizes)
+
+
+def _worth_halving(state: State, search: Search) -> bool:
+    return len(search.rows) > 8 * max(state.k, _BLOCK)
+
+
+def _gather(state: State, search: Search) -> State:
+    """Groups within the budget. In the tree records are numbered by `search.rows`, which is their seed order too."""
+    least = max(state.k, len(search.rows) // 2 if _worth_halving(state, search) else 0)
+    local = np.full(len(search.rows), -1, dtype=np.int64)
+    local[search.place >= search.start[search.leaf] + search.left[search.left.size // 2 + search.leaf]] = 0
+    gone = local == 0
+    groups = gather(
+        np.arange(len(search.rows), dtype=np.int64),
+        least,
+        state.groups,
+        state.k,
+        _BUDGET,
+        search.y,
+        search.record,
+        search.place,
+        search.leaf,
+        search.start,
+        search.low,
+        search.high,
+        search.left,
+        local,
+    )
+    new = ~gone & (local >= 0)
+    group = state.group
+    group[search.rows[new]] = local[new]
+    return replace(state, groups=groups, group=group)
+
+
+def _gathered(state: State) -> State:
+    """The last records join the group whose mean is nearest."""
+    group = state.group
+    rest = np.flatnonzero(group < 0)
+    if len(rest):
+        y = state.x / state.unit
+        counts = np.bincount(group[group >= 0], minlength=state.groups)
+        means = np.stack(
+            [np.bincount(group[group >= 0], y[group >= 0, j], state.groups) / counts for j in range(y.shape[1])], axis=1
+        )
+        for one in rest:
+            group[one] = int(np.argmin(((means - y[one]) ** 2).sum(axis=1)))
+    members = np.argsort(group, kind="stable").astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=state.groups))]).astype(np.int64)
+    return replace(state, search=None, members=members, starts=starts, z=np.empty_like(state.x))
+
+
+def _make(state: State, rng: np.random.Generator) -> State:
+    """Pseudo-records of some groups."""
+    until = min(state.made + _BATCH, state.groups)
+    first, last = int(state.starts[state.made]), int(state.starts[until])
+    sizes = np.diff(state.starts[state.made : until + 1])
+    edges = state.starts[state.made : until] - first
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    y = state.x[state.members[first:last]] / state.unit
+    low, high = np.minimum.reduceat(y, edges, axis=0), np.maximum.reduceat(y, edges, axis=0)
+    mean = low + np.add.reduceat(y - low[owner], edges, axis=0) / sizes[:, None]
+    centred = y - mean[owner]
+    products = centred[:, :, None] * centred[:, None, :]
+    covariance = np.add.reduceat(products, edges, axis=0) / sizes[:, None, None]
+    values, vectors = np.linalg.eigh(covariance)
+    ranges = np.sqrt(12.0 * np.maximum(values, 0.0))  # Aggarwal, Yu: uniform with variance lambda
+    u = (rng.random(y.shape) - 0.5) * ranges[owner]
+    made = mean[owner] + np.einsum("pji,pi->pj", vectors[owner], u)
+    made = np.where((low == high)[owner], low[owner], made) * state.unit
+    agreed = state.x[state.members[first:last]]
+    z = state.z
+    z[first:last] = np.where((low == high)[owner], agreed, made)
+    shuffled = np.lexsort((rng.random(last - first), owner))
+    members = state.members
+    members[first:last] = members[first:last][shuffled]
+    return replace(state, made=until, z=z, members=members)

@@ -1,0 +1,246 @@
+"""The linkage attack: where the true record stands among those an adversary knows, for each released row.
+
+Notation
+--------
+M : released rows (Z_r, f_r); t_r the true record of row r: the auditor holds it, the release does not.
+N : candidates, the records that the adversary knows, in the columns' units.
+fit : log f_r(x), x a candidate: all are judged by the same f_r (AG Definition 2.3), so that normalisers cancel.
+rank : number of candidates whose fit is at least that of t_r (Definition 2.4): ties count, t_r itself counts 1. Where
+    t_r is not among the candidates, 1 is added for it: where it would stand if he came to know it.
+posterior : exp(fit of t_r) / sum over candidates of exp(fit) (AG eq. 3).
+
+Scale matching: an adversary who knows the original computes the scale of every candidate again (the calibration is no
+secret; science.md section 3) and compares it with the scale published on the row. How far recomputed scales miss
+depends on what he knows; he can find it out by leaving out some of what he knows. Here the typical miss tau of log
+scales is taken from the true pairs, robustly, so that he is supposed to have found it exactly. A candidate's fit gains
+    -1/2 sum_h ((log s_h(candidate) - log s_h(row)) / tau_h)^2,
+over the axes h, or over one where all axes' scales are proportional. With tau near 0 (he knows the whole original) only
+candidates of the very scale of the row remain.
+
+Which row belongs to which record no release says; an audit needs it from the job that drew the release.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from workers.algorithms.core.blocks import Blocks, blocks
+from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, check_densities
+from workers.algorithms.uncertain.linkage.kernels import rank_rows
+
+_BATCH = 512  # rows of a step, each thread's part a sixteenth
+_PARTS = 16
+_BLOCK = 64
+_NEGLECT = 1e-4  # share of a posterior's denominator that may be passed over
+_EXACT = 1e-9  # least tau, in log scales
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Scales the adversary recomputed.
+
+    Attributes
+    ----------
+    candidates : (N, n), scale of each candidate as he computes it.
+    truth : (M, n), scale he computes for each row's true record; any value in rows that are not tried.
+    """
+
+    candidates: FloatArray
+    truth: FloatArray
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What the attack gives for each row tried.
+
+    Attributes
+    ----------
+    rows : (R,), the rows tried, ascending.
+    rank : (R,), float64 whole numbers.
+    posterior : (R,), too large by less than 1e-4 of it.
+    total : rows that could have been tried; more than R where rows were drawn.
+    """
+
+    rows: IntArray
+    rank: FloatArray
+    posterior: FloatArray
+    total: int
+
+
+@dataclass(frozen=True)
+class State:
+    """Rows tried so far; used up by its step."""
+
+    densities: Densities
+    truth: FloatArray
+    included: BoolArray
+    centre: FloatArray
+    scale: FloatArray
+    rows: IntArray
+    total: int
+    candidates: FloatArray
+    columns: FloatArray
+    tree: Blocks
+    sizes: IntArray
+    threads: int
+    tried: int = 0
+    rank: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    posterior: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+def init(
+    densities: Densities,
+    truth: FloatArray,
+    candidates: FloatArray,
+    rng: np.random.Generator,
+    *,
+    included: BoolArray | None = None,
+    rows: IntArray | None = None,
+    matching: Matching | None = None,
+    most: int = 100_000,
+    threads: int = 1,
+) -> State:
+    """Prepare an attack.
+
+    Parameters
+    ----------
+    densities : what the release holds, M rows.
+    truth : (M, n), t; any value in rows that are not tried.
+    candidates : (N, n), what the adversary knows.
+    rng : draws the rows to try where there are more than `most`.
+    included : (M,), whether t_r is among the candidates, with the same values; None: all are.
+    rows : rows to try (those whose record he knows); None: all.
+    matching : scales he recomputed, or None: by fit alone.
+    most : rows tried at most.
+    threads : used by a step; the result does not depend on them.
+
+    Raises
+    ------
+    ValueError
+        Shapes disagree, or there is no row to try.
+    """
+    check_densities(densities)
+    if truth.shape != densities.z.shape or candidates.ndim != 2 or candidates.shape[1:] != truth.shape[1:]:
+        msg = f"rows {densities.z.shape} need true records alike and candidates, got {truth.shape}, {candidates.shape}"
+        raise ValueError(msg)
+    tried = np.arange(len(truth)) if rows is None else np.unique(rows)
+    if not len(tried) or not len(candidates):
+        msg = "there is no row to try, or no candidate"
+        raise ValueError(msg)
+    total = len(tried)
+    if total > most:
+        tried = np.sort(rng.choice(tried, most, replace=False))
+    known, own, centre, scale = candidates, truth, densities.z, densities.scale
+    if matching is not None:
+        tau, known_features, own_features, seen = _features(densities, matching, tried)
+        known, own = np.hstack([known, known_features]), np.hstack([own, own_features])
+        centre, scale = np.hstack([centre, seen]), np.hstack([scale, np.broadcast_to(tau, seen.shape)])
+    typical = np.median(densities.reach[tried], axis=0)
+    spread = np.concatenate([np.where(typical > 0.0, typical, densities.unit), scale[0, truth.shape[1] :]])
+    tree = blocks(known, spread, _BLOCK)
+    return State(
+        densities=densities,
+        truth=np.ascontiguousarray(own),
+        included=np.ones(len(truth), dtype=np.bool_) if included is None else included,
+        centre=np.ascontiguousarray(centre),
+        scale=np.ascontiguousarray(scale),
+        rows=tried.astype(np.int64),
+        total=total,
+        candidates=np.ascontiguousarray(known[tree.order]),
+        columns=np.ascontiguousarray(known[tree.order].T),
+        tree=tree,
+        sizes=tree.sizes,
+        threads=threads,
+        rank=np.zeros(len(tried), dtype=np.int64),
+        posterior=np.zeros(len(tried)),
+    )
+
+
+def _features(
+    densities: Densities, matching: Matching, tried: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Find tau (h,), log scales of candidates (N, h), of true records (M, h) and as published (M, h)."""
+    known, own, seen = (
+        np.log(np.maximum(scale, NARROWEST)) for scale in (matching.candidates, matching.truth, densities.scale)
+    )
+    beside = [logs - logs[:, :1] for logs in (known, own[tried], seen[tried])]
+    if all(np.ptp(part, axis=0).max() < _EXACT for part in beside):  # one scale a record, in several units
+        known, own, seen = known[:, :1], own[:, :1], seen[:, :1]
+    tau = np.median(np.abs(own[tried] - seen[tried]), axis=0) / 0.6745  # the median of |normal|
+    return np.maximum(tau, _EXACT), known, own, seen
+
+
+def step(state: State) -> State:
+    """Try some rows.
+
+    Parameters
+    ----------
+    state : from `init` or `step`; used up.
+    """
+    last = min(state.tried + _BATCH, len(state.rows))
+    edges = state.tried + np.arange(_PARTS + 1) * (last - state.tried) // _PARTS
+    held = state.densities
+    passed, weight = np.zeros(len(state.rows)), state.posterior
+
+    def part(span: slice) -> None:
+        rows = state.rows[span]
+        axes = np.empty((0, 0, 0)) if held.axes is None else np.ascontiguousarray(held.axes[rows])
+        rank_rows(
+            state.truth[rows],
+            state.centre[rows],
+            state.scale[rows],
+            axes,
+            held.unit,
+            held.model == "gaussian",
+            _NEGLECT,
+            state.candidates,
+            state.columns,
+            state.tree.start,
+            state.sizes,
+            state.tree.low,
+            state.tree.high,
+            state.rank[span],
+            weight[span],
+            passed[span],
+        )
+
+    with ThreadPoolExecutor(max_workers=max(state.threads, 1)) as pool:
+        list(pool.map(part, [slice(int(a), int(b)) for a, b in pairwise(edges) if a < b]))
+    return replace(state, tried=last)
+
+
+def done(state: State) -> bool:
+    """Whether all rows were tried."""
+    return state.tried == len(state.rows)
+
+
+def progress(state: State) -> float:
+    """Share of the rows tried."""
+    return state.tried / len(state.rows)
+
+
+def result(state: State) -> Linkage:
+    """Ranks and posteriors.
+
+    Raises
+    ------
+    ValueError
+        Rows are left to try.
+    """
+    if not done(state):
+        msg = "the attack is not finished: step until done"
+        raise ValueError(msg)
+    missing = ~state.included[state.rows]
+    rank = state.rank + missing
+    posterior = 1.0 / np.maximum(state.posterior + missing, 1.0)  # eq. 3, the true record's own weight is 1
+    return Linkage(state.rows, rank.astype(np.float64), posterior, state.total)
+
+
+def attack(state: State) -> Linkage:
+    """All steps at once, for benchmarks and tests."""
+    while not done(state):
+        state = step(state)
+    return result(state)

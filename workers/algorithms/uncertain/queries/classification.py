@@ -1,0 +1,203 @@
+"""Classes of new points by the densities that fit them best; by nearest pseudo-records where there are none.
+
+Notation
+--------
+M : released records, label (M,) the class code of each, C classes.
+T : (Q, n), points to classify, in the columns' units.
+fit : log f_p(T), eqs. 1, 6, 16 with the squares that the print lost (densities.log_normaliser).
+q : number of best fits that vote; equal fits are taken by the distance of their centres, in published units.
+
+A class gets the sum of exp(fit) over the best fits that bear it, as a share of the sum over all of them (log-sum-exp).
+Where no density covers the point (uniform, point masses) the nearest centre decides alone. A point mass counts as a
+density of a width below all others (densities.NARROWEST): where it covers the point, it decides.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from workers.algorithms.core.blocks import Blocks, blocks
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.uncertain.density.densities import Densities, check_densities, log_normaliser
+from workers.algorithms.uncertain.queries.classification_kernels import best_fits
+
+_PARTS = 16
+
+
+@dataclass(frozen=True)
+class Classified:
+    """Answers for Q points.
+
+    Attributes
+    ----------
+    label : (Q,), code of the most probable class; of equally probable ones the lowest code.
+    probabilities : (Q, C), rows sum to one.
+    """
+
+    label: IntArray
+    probabilities: FloatArray
+
+
+@dataclass(frozen=True)
+class Index:
+    """Densities sorted into spatial blocks; may be kept and used by several threads.
+
+    Attributes
+    ----------
+    densities : block by block.
+    tree : their blocks; `tree.order` gives their places as they were.
+    top, highest, widest : as in classification_kernels.
+    """
+
+    densities: Densities
+    tree: Blocks
+    top: FloatArray
+    highest: FloatArray
+    widest: FloatArray
+
+
+def index(densities: Densities) -> Index:
+    """Make a release ready for classification.
+
+    Parameters
+    ----------
+    densities : what it holds.
+
+    Raises
+    ------
+    ValueError
+        Invalid densities.
+    """
+    check_densities(densities)
+    tree = blocks(densities.z, densities.unit, 32)
+    top, order = log_normaliser(densities), tree.order
+    axes = None if densities.axes is None else np.ascontiguousarray(densities.axes[order])
+    ordered = Densities(densities.model, densities.z[order], densities.scale[order], axes, densities.unit)
+    return Index(ordered, tree, top[order], tree.largest(top), tree.largest(densities.reach))
+
+
+def classify(
+    densities: Densities | Index, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
+) -> Classified:
+    """Classify points by the densities that fit them best.
+
+    Parameters
+    ----------
+    densities : what the release holds, or `index` of it.
+    labels : (M,) class codes from 0, in the densities' own order.
+    points : (Q, n), finite.
+    neighbours : q; all densities where there are fewer.
+    threads : used; the result does not depend on them.
+
+    Returns
+    -------
+    Classified
+
+    Raises
+    ------
+    ValueError
+        Shapes disagree, a code is negative, a point is not finite, q is below 1.
+
+    Notes
+    -----
+    AG section II.E.
+    """
+    ready = densities if isinstance(densities, Index) else index(densities)
+    _check(ready, labels, points, neighbours)
+    fits, aways, places = _best(ready, points, min(neighbours, len(labels)), threads)
+    found = labels[ready.tree.order][places]
+    covered = np.isfinite(fits[:, :1])
+    share = np.exp(fits - np.where(covered, fits[:, :1], 0.0))  # log-sum-exp: the best fit is 0
+    nearest = aways <= aways[:, :1]
+    share = np.where(covered, share, nearest)
+    return _voted(found, share, int(labels.max()) + 1)
+
+
+def nearest_index(z: FloatArray, unit: FloatArray) -> Index:
+    """Make records ready for `classify_by_nearest`.
+
+    Parameters
+    ----------
+    z : (M, n) records.
+    unit : (n,) by which columns are divided before distances are taken, positive.
+    """
+    scale = np.broadcast_to(unit, z.shape).copy()
+    return index(Densities("gaussian", np.ascontiguousarray(z), scale, None, unit))
+
+
+def classify_by_nearest(
+    ready: Index, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
+) -> Classified:
+    """Classify points by their nearest records, one vote each: for condensation, and as the exact baseline.
+
+    Parameters
+    ----------
+    ready : from `nearest_index`.
+    labels, points, neighbours, threads : as in `classify`.
+
+    Returns
+    -------
+    Classified
+
+    Notes
+    -----
+    AG section III.C, the nearest-neighbour baseline. Of equal distances the ones first found count.
+    """
+    _check(ready, labels, points, neighbours)
+    places = _best(ready, points, min(neighbours, len(labels)), threads)[2]
+    return _voted(labels[ready.tree.order][places], np.ones(places.shape), int(labels.max()) + 1)
+
+
+def _check(ready: Index, labels: IntArray, points: FloatArray, neighbours: int) -> None:
+    rows, columns = ready.densities.z.shape
+    if labels.shape != (rows,) or (labels < 0).any():
+        msg = f"{rows} records need as many class codes from 0 on, got shape {labels.shape}"
+        raise ValueError(msg)
+    if points.ndim != 2 or points.shape[1] != columns or not np.isfinite(points).all():
+        msg = f"points need {columns} finite coordinates each, got shape {points.shape}"
+        raise ValueError(msg)
+    if neighbours < 1:
+        msg = f"neighbours = {neighbours}: at least 1 must vote"
+        raise ValueError(msg)
+
+
+def _best(ready: Index, points: FloatArray, q: int, threads: int) -> tuple[FloatArray, FloatArray, IntArray]:
+    held = ready.densities
+    asked = np.ascontiguousarray(points, dtype=np.float64)
+    fits, aways = np.full((len(asked), q), -np.inf), np.full((len(asked), q), np.inf)
+    places = np.full((len(asked), q), -1, dtype=np.int64)
+    axes = np.empty((0, 0, 0)) if held.axes is None else held.axes
+    tree, gaussian = ready.tree, held.model == "gaussian"
+
+    def part(span: slice) -> None:
+        best_fits(
+            asked[span],
+            tree.start,
+            tree.low,
+            tree.high,
+            ready.highest,
+            ready.widest,
+            held.z,
+            held.scale,
+            axes,
+            held.unit,
+            ready.top,
+            gaussian,
+            fits[span],
+            aways[span],
+            places[span],
+        )
+
+    edges = np.arange(_PARTS + 1) * len(asked) // _PARTS
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        list(pool.map(part, [slice(int(a), int(b)) for a, b in pairwise(edges) if a < b]))
+    return fits, aways, places
+
+
+def _voted(found: IntArray, share: FloatArray, classes: int) -> Classified:
+    votes = np.zeros((len(found), classes))
+    np.add.at(votes, (np.arange(len(found))[:, None], found), share)
+    votes /= votes.sum(axis=1, keepdims=True)
+    return Classified(np.argmax(votes, axis=1).astype(np.int64), votes)

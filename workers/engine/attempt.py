@@ -1,0 +1,300 @@
+"""One attempt of a job, from claim to end.
+
+    claim -> (checkpoint | init) -> step ... step -> finish -> store -> one transaction
+
+Whatever happens on the way ends in exactly one of: succeeded, failed, cancelled, given back, lost (another attempt), or
+nothing at all when the attempt was fenced. `run` never raises: what it could raise might quote somebody's data.
+"""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import structlog
+from billiard.exceptions import SoftTimeLimitExceeded
+
+from app.contracts.jobs import JobState, Progress
+from app.db.repositories import claims, parts, reaping
+from app.db.repositories.claims import Claim, Ending, Waiting
+from app.db.session import UnitOfWork
+from app.errors import (
+    FencedError,
+    MemoryLimitError,
+    StorageFullError,
+    SureboxError,
+    TimeLimitError,
+    UnavailableError,
+)
+from app.observability.logs import described
+from workers.engine.checkpoints import Checkpoints
+from workers.engine.column_secrets import with_secrets
+from workers.engine.context import job_context
+from workers.engine.fan_out import join, split
+from workers.engine.heartbeat import Heartbeat, Verdict, time_limit_error
+from workers.engine.publish import Stored, store, succeed
+from workers.engine.randomness import new_generator
+from workers.engine.registry import known, runner_for
+from workers.engine.resources import WorkerResources
+from workers.engine.scratch import scratch_folder
+from workers.engine.traces import Traces
+from workers.engine.warming import at_work
+from workers.methods.protocol import (
+    CancelRequestedError,
+    Checkpointing,
+    JobContext,
+    Outcome,
+    Runner,
+    ShutdownRequestedError,
+    SplitRequestedError,
+)
+
+#: Exit status of a child that leaves in the middle of a native kernel.
+ABANDONED = 75
+_RETRY_SECONDS = 0.2
+#: How long a computed result waits for a database that is away.
+_PATIENCE_SECONDS = 3600.0
+_INTERNAL = "the job could not be run; the service's log says where it failed"
+
+log = structlog.get_logger(__name__)
+
+
+def run(*, job_id: str, resources: WorkerResources) -> None:
+    """Claim the job and run one attempt of it; a job that cannot be claimed is somebody else's, or has ended."""
+    try:
+        with resources.database.unit_of_work() as unit:
+            claimed = claims.claim(unit.connection, job_id=job_id, worker=resources.worker, known=known())
+    except UnavailableError:
+        log.warning(
+            "job.unclaimed", job_id=job_id, reason="the database cannot be reached; housekeeping sends it again"
+        )
+        return
+    if claimed is None:
+        log.info("job.not_ours", job_id=job_id, reason="not queued, or of a version that this worker does not know")
+        return
+    with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claimed.attempt, method=claimed.method):
+        log.info("job.claimed")
+        try:
+            with at_work(resources.settings), scratch_folder(resources.settings.staging_dir) as scratch:
+                Attempt(claimed, resources, scratch=scratch).run()
+        except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
+            log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400
+
+
+class Attempt:
+    """One attempt of a claimed job."""
+
+    def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path) -> None:
+        self._claimed, self._resources = claimed, resources
+        self._settings = resources.settings
+        self._checkpoints: Checkpoints | None = None
+        self._over = False
+        self._scratch = scratch
+        self._traces = Traces(resources.storage)
+        self._heart = Heartbeat(
+            job_id=claimed.id,
+            attempt=claimed.attempt,
+            whole_id=claimed.whole_id,
+            database=resources.heart_database,
+            settings=self._settings,
+            stopping=resources.stopping,
+            overrun=self._abandon,
+        )
+
+    def run(self) -> None:
+        """Compute and end the job."""
+        with self._heart:
+            self._end(self._work())
+            self._traces.remove(self._claimed, self._resources.database)
+
+    def _work(self) -> Callable[[UnitOfWork], None]:
+        """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
+        try:
+            stored = store(self._claimed, self._compute(), storage=self._traces, settings=self._settings)
+            self._heart.check()
+        except ShutdownRequestedError:
+            return self._give_back
+        except SplitRequestedError as asked:
+            return partial(self._split, count=asked.parts)
+        except CancelRequestedError:
+            return self._cancel
+        except FencedError:
+            return self._cancel_or_stop
+        except UnavailableError:
+            return self._lose
+        except SureboxError as error:
+            return self._failure(error)
+        except SoftTimeLimitExceeded:
+            return self._failure(time_limit_error(self._settings))
+        except MemoryError:
+            return self._failure(MemoryLimitError("ask for less work, or give the workers more memory"))
+        except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
+            log.error("job.internal_error", **described(error))  # noqa: TRY400
+            return self._failure(SureboxError(_INTERNAL))
+        return lambda unit: self._succeed(unit, stored)
+
+    def _compute(self) -> Outcome:
+        runner = runner_for(self._claimed.method)
+        job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
+        job = with_secrets(runner, job)
+        state, rng, steps = self._begin(runner, job)
+        while not runner.done(state):
+            try:
+                self._heart.check()
+            except ShutdownRequestedError:
+                self._checkpoint(runner, state, rng, steps, now=True)
+                raise
+            state = runner.step(state, rng=rng)
+            steps += 1
+            self._heart.report(runner.progress(state))
+            self._checkpoint(runner, state, rng, steps)
+        return runner.finish(state, replace(job, storage=self._traces), rng=rng)
+
+    def _checkpoint(
+        self, runner: Runner[Any], state: Any, rng: np.random.Generator, steps: int, *, now: bool = False
+    ) -> None:
+        taker = self._checkpoints
+        if taker is None or not isinstance(runner, Checkpointing) or not (now or taker.due()):
+            return
+        try:
+            taker.save(runner, state, rng=rng, steps=steps)
+        except (StorageFullError, UnavailableError) as error:  # the job itself can go on without
+            log.warning("job.not_checkpointed", error=type(error).__name__)
+            taker.postpone()
+
+    def _begin(self, runner: Runner[Any], job: JobContext) -> tuple[Any, np.random.Generator, int]:
+        if isinstance(runner, Checkpointing):
+            self._checkpoints = Checkpoints(job, attempt=self._claimed.attempt)
+            taken = self._checkpoints.last(runner) if self._claimed.attempt > 1 else None
+            if taken is not None:
+                log.info("job.resumed", steps=taken.steps)
+                return runner.unpack(job, taken.arrays), taken.rng, taken.steps
+        rng = new_generator(self._claimed.seed)
+        state = join(runner, job, self._claimed)
+        if state is None:
+            state = runner.init(job, rng=rng)
+            split(runner, state, job, self._claimed)
+        return state, rng, 0
+
+    def _tick(self, progress: Progress) -> None:
+        self._heart.report(progress)
+        self._heart.check()
+
+    def _end(self, write: Callable[[UnitOfWork], None]) -> None:
+        """Write the ending; a job that cannot be written as computed fails, and says so."""
+        with self._heart.ending():
+            try:
+                self._commit(write)
+            except FencedError:
+                self._commit(self._cancel_or_stop)
+            except UnavailableError:
+                raise
+            except SureboxError as error:
+                self._commit(self._failure(error))
+            except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
+                log.error("job.ending_failed", **described(error))  # noqa: TRY400
+                self._commit(self._failure(SureboxError(_INTERNAL)))
+        if self._over and self._checkpoints is not None:
+            self._checkpoints.delete_all()
+
+    def _commit(self, write: Callable[[UnitOfWork], None]) -> None:
+        """Commit, through a restart of Postgres if need be: hours of work hang on it."""
+        patience = time.monotonic() + _PATIENCE_SECONDS
+        written = False
+        while not written:
+            try:
+                with self._resources.database.unit_of_work() as unit:
+                    write(unit)
+                written = True
+            except UnavailableError:
+                if time.monotonic() > patience or self._resources.stopping():
+                    raise
+                time.sleep(_RETRY_SECONDS)
+
+    def _succeed(self, unit: UnitOfWork, stored: Stored) -> None:
+        succeed(unit.connection, claimed=self._claimed, stored=stored)
+        self._settle(unit, Ending(state=JobState.SUCCEEDED, outcome="succeeded"))
+        self._over = True
+
+    def _finish(self, unit: UnitOfWork, ending: Ending) -> None:
+        claims.finish(unit.connection, claimed=self._claimed, ending=ending)
+        self._settle(unit, ending)
+        self._over = True
+
+    def _settle(self, unit: UnitOfWork, ending: Ending) -> None:
+        """A part tells its whole that it has ended; the last one sends it off."""
+        if self._claimed.whole_id is None:
+            return
+        waiting = parts.settle(unit.connection, whole_id=self._claimed.whole_id, ending=ending)
+        if waiting is not None:
+            unit.after_commit(partial(self._send, waiting))
+
+    def _split(self, unit: UnitOfWork, *, count: int) -> None:
+        """Put parts in the place of this attempt; whoever finishes the last of them queues the job again."""
+        for waiting in parts.split(unit.connection, claimed=self._claimed, parts=count):
+            unit.after_commit(partial(self._send, waiting))
+
+    def _failure(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
+        outcome = "time limit" if isinstance(error, TimeLimitError) else "failed"
+        ending = Ending(state=JobState.FAILED, outcome=outcome, error=error.problem())
+        return lambda unit: self._finish(unit, ending)
+
+    def _cancel(self, unit: UnitOfWork) -> None:
+        self._finish(unit, Ending(state=JobState.CANCELLED, outcome="cancelled"))
+
+    def _cancel_or_stop(self, unit: UnitOfWork) -> None:
+        """Zero rows: the job was cancelled while its release was being stored, or another attempt has it."""
+        found = claims.look(unit.connection, job_id=self._claimed.id, attempt=self._claimed.attempt)
+        if found.cancel_requested:
+            self._cancel(unit)
+        else:
+            log.warning("job.fenced")
+
+    def _give_back(self, unit: UnitOfWork) -> None:
+        claimed = self._claimed
+        found = claims.look(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
+        if found.cancel_requested:
+            self._cancel(unit)
+            return
+        claims.give_back(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
+        unit.after_commit(lambda: self._send(Waiting(claimed.id, claimed.queue)))
+
+    def _lose(self, unit: UnitOfWork) -> None:
+        """What failed lies outside the job: the attempt is spent, the job is not."""
+        claimed = self._claimed
+        waiting = reaping.lose(
+            unit.connection, job_id=claimed.id, attempt=claimed.attempt, max_attempts=self._settings.max_attempts
+        )
+        if waiting is not None:
+            unit.after_commit(lambda: self._send(waiting))
+
+    def _send(self, waiting: Waiting) -> None:
+        self._resources.queue.enqueue(waiting.id, queue=waiting.queue)
+
+    def _abandon(self, verdict: Verdict) -> None:
+        """Called by the heartbeat's thread when a step overruns: write the ending and leave the process."""
+        writes: dict[Verdict, Callable[[UnitOfWork], None]] = {
+            Verdict.CANCELLED: self._cancel,
+            Verdict.TIME_LIMIT: self._failure(time_limit_error(self._settings)),
+            Verdict.SHUTDOWN: self._give_back,
+        }
+        try:
+            if verdict in writes:
+                with self._resources.heart_database.unit_of_work() as unit:
+                    writes[verdict](unit)
+        except FencedError:
+            pass
+        except UnavailableError:
+            if verdict is not Verdict.SHUTDOWN:
+                raise
+        log.warning("job.abandoned", job_id=self._claimed.id, reason=verdict.name.lower())
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ABANDONED)

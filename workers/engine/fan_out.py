@@ -1,0 +1,34 @@
+"""When a job's work goes to parts, and what they found."""
+
+from typing import Any
+
+from app.db.repositories import parts, workers
+from app.db.repositories.claims import Claim
+from app.observability.job_metrics import WORKER_SECONDS
+from workers.methods.protocol import JobContext, Runner, SplitRequestedError, Splitting
+
+
+def join(runner: Runner[Any], job: JobContext, claimed: Claim) -> Any:
+    """The state of a whole whose parts have ended; None for a job that has none."""
+    if claimed.parts is None or claimed.whole_id is not None or not isinstance(runner, Splitting):
+        return None
+    with job.database.read() as connection:
+        found = parts.results(connection, whole_id=job.id)
+    return runner.join(job, [job.stored(result) for result in found])
+
+
+def split(runner: Runner[Any], state: Any, job: JobContext, claimed: Claim) -> None:
+    """Leave the job's work to parts if there is enough of it, and more than one process to do it.
+
+    Raises
+    ------
+    SplitRequestedError
+        When it is to be split.
+    """
+    if claimed.parts is not None or not isinstance(runner, Splitting):
+        return
+    with job.database.read() as connection:
+        hands = workers.hands(connection, queue=claimed.queue, within_seconds=WORKER_SECONDS)
+    count = runner.parts(state, job, hands=hands) if hands > 1 else 1
+    if count > 1:
+        raise SplitRequestedError(count)

@@ -1,0 +1,164 @@
+"""A daemon thread per running job: it beats, carries progress, and sees why the job must stop.
+
+The job's own thread asks `check` between steps and inside long ones. A step that does not come back in time, be it a
+minute inside a native kernel, is not waited for: the thread writes the ending itself and leaves the process at once.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum, auto
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from app.contracts.jobs import Progress
+from app.db.repositories import claims, parts
+from app.db.session import Database
+from app.errors import FencedError, TimeLimitError, UnavailableError
+from app.settings import Settings
+from workers.methods.protocol import CancelRequestedError, ShutdownRequestedError
+
+#: A step may take half a second; one that is not back this long after it was to stop overruns.
+GRACE_SECONDS = 0.75
+#: Progress is written at most this often.
+PROGRESS_SECONDS = 0.5
+
+log = structlog.get_logger(__name__)
+
+
+class Verdict(Enum):
+    """Why a job must not go on here."""
+
+    CANCELLED = auto()
+    FENCED = auto()
+    TIME_LIMIT = auto()
+    SHUTDOWN = auto()
+
+
+class Heartbeat:
+    """The heartbeat of one attempt, for the time of a `with` block."""
+
+    def __init__(
+        self,
+        *,
+        job_id: str,
+        attempt: int,
+        whole_id: str | None,
+        database: Database,
+        settings: Settings,
+        stopping: Callable[[], bool],
+        overrun: Callable[[Verdict], None],
+    ) -> None:
+        self._job_id, self._attempt, self._whole_id = job_id, attempt, whole_id
+        self._database, self._settings = database, settings
+        self._stopping, self._overrun = stopping, overrun
+        self._deadline = time.monotonic() + settings.job_time_limit_seconds
+        self._pause = min(settings.heartbeat_seconds, settings.cancel_poll_seconds, PROGRESS_SECONDS)
+        self._beat_at = self._asked_at = self._told_at = time.monotonic()
+        self._progress: Progress | None = None
+        self._told: Progress | None = None
+        self._verdict: Verdict | None = None
+        self._judged_at = 0.0
+        self._quit = threading.Event()
+        self._ending = threading.Lock()
+        self._ended = False
+        self._thread = threading.Thread(target=self._beat_until_quit, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._quit.set()
+        self._thread.join()
+
+    def report(self, progress: Progress) -> None:
+        """Leave the progress for the next beat."""
+        self._progress = progress
+
+    def check(self) -> None:
+        """Raise what ends the job here, if anything does."""
+        match self._verdict:
+            case None:
+                return
+            case Verdict.CANCELLED:
+                raise CancelRequestedError
+            case Verdict.FENCED:
+                raise FencedError(f"attempt {self._attempt} of job {self._job_id} has lost it")
+            case Verdict.TIME_LIMIT:
+                raise time_limit_error(self._settings)
+            case Verdict.SHUTDOWN:
+                raise ShutdownRequestedError
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """The job's own thread writes the ending: from here the process is not left any more."""
+        with self._ending:
+            self._ended = True
+            yield
+
+    def _beat_until_quit(self) -> None:
+        while not self._quit.wait(self._pause):
+            try:
+                self._round()
+            except UnavailableError:
+                log.warning("heartbeat.database_unavailable", job_id=self._job_id)
+            except Exception as error:  # noqa: BLE001 - a heartbeat that ends would leave the job to the reaper
+                log.warning("heartbeat.failed", job_id=self._job_id, error=type(error).__name__)
+
+    def _round(self) -> None:
+        if self._verdict is None:
+            self._judge()
+        elif time.monotonic() - self._judged_at > GRACE_SECONDS:
+            with self._ending:
+                if not self._ended:
+                    self._overrun(self._verdict)
+
+    def _judge(self) -> None:
+        verdict: Verdict | None = None
+        if self._stopping():
+            verdict = Verdict.SHUTDOWN
+        elif time.monotonic() > self._deadline:
+            verdict = Verdict.TIME_LIMIT
+        else:
+            found = self._ask()
+            if found.fenced:
+                verdict = Verdict.FENCED
+            elif found.cancel_requested:
+                verdict = Verdict.CANCELLED
+        if verdict is not None:
+            self._judged_at, self._verdict = time.monotonic(), verdict
+
+    def _ask(self) -> claims.Beat:
+        now = time.monotonic()
+        news = self._progress
+        tell = news is not None and news != self._told and now - self._told_at >= PROGRESS_SECONDS
+        if not tell and now - self._beat_at < self._settings.heartbeat_seconds:
+            if now - self._asked_at < self._settings.cancel_poll_seconds:
+                return claims.Beat()
+            self._asked_at = now
+            with self._database.read() as connection:
+                return claims.look(connection, job_id=self._job_id, attempt=self._attempt)
+        with self._database.unit_of_work() as unit:
+            found = claims.beat(
+                unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if tell else None
+            )
+            if tell and self._whole_id is not None and not found.fenced:
+                parts.report(unit.connection, whole_id=self._whole_id)
+        self._beat_at = self._asked_at = now
+        if tell:
+            self._told, self._told_at = news, now
+        return found
+
+
+def time_limit_error(settings: Settings) -> TimeLimitError:
+    """The problem of a job that took too long."""
+    return TimeLimitError(
+        f"the job did not end within {settings.job_time_limit_seconds:g} s; "
+        "ask for less work (fewer records, columns or generations)"
+    )

@@ -1,0 +1,168 @@
+"""How a computed outcome becomes a succeeded job: bytes are stored first, then one transaction says so.
+
+A process that dies between the two leaves objects that no row points to; housekeeping removes them.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from app.contracts.base import new_id
+from app.contracts.jobs import JobKind, JobState
+from app.db.repositories import claims, draws, provenance, release_links, releases
+from app.db.repositories.claims import Claim, Ending
+from app.db.repositories.job_results import StoredResult
+from app.db.session import Connection
+from app.jobs.draws import refuse_repeat
+from app.settings import Settings
+from app.storage.protocol import Storage
+from workers.engine.provenance import Published, record
+from workers.methods.protocol import Outcome, ReleaseDraft
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """A release whose files are stored."""
+
+    id: str
+    draft: ReleaseDraft
+    flags: tuple[str, ...]
+    files: tuple[releases.ReleaseFile, ...]
+    link: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An outcome with its bytes in place."""
+
+    outcome: Outcome
+    result: StoredResult
+    release: StoredRelease | None
+
+
+def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> Stored:
+    """Store what is too large for a row, under its checksum."""
+    release = None if outcome.release is None else _store_release(claimed, outcome.release, storage=storage)
+    return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release)
+
+
+def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
+    """Write release, result, provenance and the end of the job, in the caller's transaction.
+
+    Raises
+    ------
+    app.errors.FencedError
+        When the attempt may not end the job; nothing of it is visible then.
+    """
+    release = stored.release
+    finished_at = claims.finish(
+        connection,
+        claimed=claimed,
+        ending=Ending(
+            state=JobState.SUCCEEDED,
+            outcome="succeeded",
+            result={"method": claimed.method, **stored.outcome.summary},
+            warnings=stored.outcome.warnings,
+            release_id=None if release is None else release.id,
+        ),
+    )
+    claims.insert_result(connection, job_id=claimed.id, result=stored.result)
+    if release is not None:
+        _refuse_repeat(connection, claimed, release.draft)
+        _insert_release(connection, claimed, release)
+    if stored.outcome.record is not None:
+        stored.outcome.record(connection)
+    if claimed.kind == JobKind.QUERY:  # forgotten within the hour, and nothing comes of it but its answer
+        return
+    provenance.write(
+        connection,
+        record=record(
+            claimed=claimed,
+            attempts=claims.attempts(connection, job_id=claimed.id),
+            finished_at=finished_at,
+            published=None if release is None else _published(release),
+        ),
+    )
+
+
+def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> StoredRelease:
+    release_id = new_id("rel")
+    files = []
+    for name, file in sorted(draft.files.items()):
+        key = f"releases/{release_id}/{file.sha256}.{name}"
+        storage.put_file(key, file.path)
+        served = name in claimed.spec.get("formats", draft.files)
+        files.append(releases.ReleaseFile(format=name, key=key, sha256=file.sha256, bytes=file.bytes, served=served))
+    flags = [*draft.flags]
+    if claimed.seed is not None and "reproducible" not in flags:
+        flags.append("reproducible")
+    return StoredRelease(release_id, draft, tuple(flags), tuple(files), _store_link(claimed, draft, storage=storage))
+
+
+def _store_link(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> tuple[str, int] | None:
+    """Key and size of what says which record each row stands for: among what is the job's, not among what is served."""
+    if draft.link is None:
+        return None
+    key = f"jobs/{claimed.id}/link-{claimed.attempt}.npy"
+    storage.put_file(key, draft.link)
+    return key, draft.link.stat().st_size
+
+
+def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> StoredResult:
+    whole = {"method": claimed.method, **outcome.summary, **outcome.result}
+    body = json.dumps(whole, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    sha256 = hashlib.sha256(body).hexdigest()
+    if len(body) <= settings.inline_artifact_bytes:
+        return StoredResult(body=body, key=None, bytes=len(body), sha256=sha256)
+    key = f"jobs/{claimed.id}/result-{claimed.attempt}-{sha256}.json"
+    with storage.writer(key) as writer:
+        writer.write(body)
+    return StoredResult(body=None, key=key, bytes=len(body), sha256=sha256)
+
+
+def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) -> None:
+    """Of jobs that ran at once only one publishes the first draw; the lock is held until the transaction ends."""
+    made_from = claimed.inputs.dataset
+    if draft.draw is None or made_from is None:
+        return
+    draws.lock_publishing(connection, owner=claimed.owner, sha256=made_from.sha256)
+    published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, sha256=made_from.sha256)
+    refuse_repeat(published, allowed=bool(claimed.spec.get("allow_repeat")), made_as=draft.draw)
+
+
+def _insert_release(connection: Connection, claimed: Claim, release: StoredRelease) -> None:
+    made_from = claimed.inputs.dataset
+    if made_from is None:
+        msg = f"job {claimed.id} made a release without a dataset"
+        raise ValueError(msg)
+    draft = release.draft
+    releases.insert_release(
+        connection,
+        new=releases.NewRelease(
+            id=release.id,
+            owner=claimed.owner,
+            job_id=claimed.id,
+            dataset_id=made_from.id,
+            method=claimed.method,
+            rows=draft.rows,
+            columns=draft.columns,
+            flags=release.flags,
+            labels=claimed.labels,
+            statistics=draft.statistics,
+            warnings=draft.warnings,
+        ),
+        files=release.files,
+    )
+    if release.link is not None:
+        key, size = release.link
+        release_links.insert_link(connection, release_id=release.id, dataset_id=made_from.id, key=key, size=size)
+
+
+def _published(release: StoredRelease) -> Published:
+    return Published(
+        id=release.id,
+        sha256={file.format: file.sha256 for file in release.files if file.served},
+        rows=release.draft.rows,
+        flags=release.flags,
+        parameters=release.draft.parameters,
+    )

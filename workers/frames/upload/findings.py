@@ -1,0 +1,165 @@
+"""What looks wrong about how a file was read, as warnings: numbers of cells and options, never a cell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.contracts.datasets import ColumnType
+from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from workers.frames.upload import readings
+from workers.frames.upload.inference import NEEDED, lexeme
+
+#: Warnings of one kind beyond this number are counted, not made.
+_MANY: Final = 20
+_SPREADSHEET: Final = "begin with `=`, `+`, `-`, `@` or a tab: a spreadsheet may run them; releases have `csv.escaped`"
+_KINDS: Final = {
+    WarningCode.NEARLY_NUMERIC: ("number", "numbers"),
+    WarningCode.NEARLY_DATE: ("date", "days"),
+    WarningCode.NEARLY_BOOLEAN: ("boolean", "`true` or `false`"),
+}
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How else a column could be read: as what, with which options, and how many of its cells."""
+
+    code: WarningCode
+    option: str
+    cells: int
+
+
+def columns_like(names: Sequence[str], types: Sequence[ColumnType]) -> bool:
+    """Whether names look like a record of columns of these types.
+
+    Every column that is not text has a name that could be one of its cells; names that count up (years) are names.
+    """
+    typed = [(name.encode(), column) for name, column in zip(names, types, strict=True) if NEEDED[column]]
+    bits = [(_bits(name), NEEDED[column]) for name, column in typed]
+    if not bits or not all(found & needed for found, needed in bits):
+        return False
+    numbers = [int(name) for name, _ in typed if name.isdigit()]
+    return not (len(numbers) == len(typed) > 1 and all(a < b for a, b in pairwise(numbers)))
+
+
+def _bits(name: bytes) -> int:
+    buffer = np.frombuffer(name, np.uint8)
+    return int(lexeme(buffer, 0, buffer.size)) if buffer.size else 0
+
+
+def header_warnings(names: Sequence[str], types: Sequence[ColumnType]) -> Iterator[Warning]:
+    """Of names that were read from the file."""
+    if columns_like(names, types):
+        yield warning(
+            WarningCode.HEADER_LIKE_DATA,
+            "the first record was taken as the names of the columns and looks like data: if it is, use `header=false`",
+            "/columns",
+        )
+
+
+def name_warnings(names: Sequence[str]) -> Iterator[Warning]:
+    """Of names in a file of any format."""
+    encoded = [np.frombuffer(name.encode(), np.uint8) for name in names]
+    run = [j for j, name in enumerate(encoded) if name.size and readings.is_formula(name, 0, name.size)]
+    if run:
+        detail = f"the names of {len(run)} columns, of column {run[0] + 1} first, {_SPREADSHEET}"
+        yield warning(WarningCode.SPREADSHEET_CELLS, detail, f"/columns/{run[0]}/name")
+
+
+def width_warning(delimiter: str, other: tuple[str, int]) -> Warning:
+    """Of a file of text that has one column; `other` is what else would divide it, and into how many."""
+    found, width = other
+    told = "tab (`\\t`)" if found == "\t" else f"`{found}`"
+    advice = (
+        f"`delimiter` {told} would make {width} of it"
+        if width > 1 and found != delimiter
+        else "say what separates its fields by `delimiter`, if anything does"
+    )
+    return warning(WarningCode.ONE_COLUMN, f"the file was read as one column; {advice}", "/columns")
+
+
+def column_warnings(
+    classes: Counts, formulas: Counts, types: Sequence[ColumnType], asked: Sequence[bool]
+) -> Iterator[Warning]:
+    """Of columns that became text.
+
+    Parameters
+    ----------
+    classes
+        Cells of each class of :mod:`~workers.frames.upload.readings`, shape (columns, classes).
+    formulas
+        Cells that a spreadsheet would run, shape (columns,).
+    types
+        What each column became.
+    asked
+        Whether its type was asked for, shape (columns,).
+    """
+    texts = [j for j, column in enumerate(types) if column is ColumnType.STRING]
+    nearly = [(j, found) for j in texts if not asked[j] and (found := _nearly(classes[j])) is not None]
+    for code in _KINDS:
+        told = [_nearly_warning(j, found, int(classes[j].sum())) for j, found in nearly if found.code is code]
+        yield from _limited(code, told)
+    spreadsheet = [
+        warning(WarningCode.SPREADSHEET_CELLS, f"{formulas[j]} cells of column {j + 1} {_SPREADSHEET}", f"/columns/{j}")
+        for j in texts
+        if formulas[j]
+    ]
+    yield from _limited(WarningCode.SPREADSHEET_CELLS, spreadsheet)
+
+
+def _limited(code: WarningCode, found: list[Warning]) -> Iterator[Warning]:
+    yield from found[:_MANY]
+    if len(found) > _MANY:
+        yield warning(code, f"the same holds for {len(found) - _MANY} more columns", "/columns")
+
+
+def _nearly(counts: Counts) -> _Reading | None:
+    """The reading that fits most of the cells, and more than half of them."""
+    best = max(_readings(counts), key=lambda one: one.cells)
+    return best if 2 * best.cells > int(counts.sum()) else None
+
+
+def _readings(counts: Counts) -> Iterator[_Reading]:
+    """All of them; of those that fit alike the first is meant."""
+    whole, comma, either = counts[readings.WHOLE], counts[readings.COMMA], counts[readings.COMMA_OR_GROUPS]
+    plain = whole + counts[readings.DECIMAL]
+    if not counts[readings.CODE]:  # leading zeros make codes, not numbers
+        dots, spaces = counts[readings.DOT_GROUPS], counts[readings.SPACE_GROUPS]
+        for option, cells in (
+            ("", plain),
+            ("`thousands=,`", plain + either + counts[readings.COMMA_GROUPS]),
+            ("`decimal=,`", whole + comma + either),
+            ("`decimal=,` and `thousands=.`", whole + comma + either + dots if dots else 0),
+            ("`thousands` as a space", plain + spaces if spaces else 0),
+        ):
+            yield _Reading(WarningCode.NEARLY_NUMERIC, option, int(cells))
+    yield _Reading(WarningCode.NEARLY_DATE, "", int(counts[readings.DAY]))
+    for k, mark in enumerate(readings.SEPARATORS):
+        base = readings.OTHER_DAY + 4 * k
+        year, day, month, open_ = (int(n) for n in counts[base : base + 4])
+        yield _Reading(WarningCode.NEARLY_DATE, f"`date_format=%Y{mark}%m{mark}%d`", year)
+        if not month:
+            yield _Reading(WarningCode.NEARLY_DATE, f"`date_format=%d{mark}%m{mark}%Y`", day + open_)
+        if not day:
+            yield _Reading(WarningCode.NEARLY_DATE, f"`date_format=%m{mark}%d{mark}%Y`", month + open_)
+    yield _Reading(WarningCode.NEARLY_BOOLEAN, "", int(counts[readings.FLAG]))
+
+
+def _nearly_warning(j: int, found: _Reading, total: int) -> Warning:
+    kind, what = _KINDS[found.code]
+    differ = total - found.cells
+    if found.option:
+        detail = f"column {j + 1} was read as text; with {found.option} {found.cells} of its {total} cells are {what}"
+        rest = f", {differ} are not: `missing` names what stands for missing" if differ else ""
+    elif differ:
+        detail = f"column {j + 1} was read as text, for {differ} of its {total} cells are not {what}"
+        rest = ": `missing` names what stands for missing"
+    else:
+        detail = f"column {j + 1} was read as text although its {total} cells are {what}"
+        rest = f": `type` with `{kind}` reads them"
+    return warning(found.code, detail + rest, f"/columns/{j}")

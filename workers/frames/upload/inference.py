@@ -1,0 +1,286 @@
+"""Which types a cell of text can have, and which type that makes of a column.
+
+Over the whole column, never a prefix of it, and never silently lossy:
+
+===========  =======================================================================================================
+type         when every cell that is not missing is ...
+===========  =======================================================================================================
+integer      an optional minus and digits without leading zeros, within 64 bits
+number       a decimal number as programs write them (``1``, ``-0.5``, ``.5``, ``1e-5``), ``inf``, ``infinity`` or
+             ``nan`` (any case; NaN is missing), unless an integer among them is beyond 2^53, which a double cannot hold
+boolean      ``true`` or ``false``, any case
+date         a day of the Gregorian calendar as ``YYYY-MM-DD``, years 0001 to 9999
+string       anything else: leading zeros (``007``), a leading plus, integers beyond 64 bits, or no cell at all
+===========  =======================================================================================================
+
+A type the caller asks for is less strict: ``007`` and ``+7`` are read as integers, and ``number`` rounds whatever its
+cells say to the nearest double. Decimals are always the nearest double; one too large for it is infinite, and counted.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from app.contracts.datasets import ColumnType
+from workers.frames.upload.cells import MISSING, STRING
+from workers.frames.upload.delimited_kernel import kernel
+from workers.frames.upload.notations import Notation, day_of, is_number, plain_number
+from workers.frames.upload.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WHOLE, is_formula, reading
+
+#: What a cell can be by inference ...
+INTEGER, NUMBER, BOOLEAN, DATE = 1, 2, 4, 8
+#: ... a mark, not a type: an integer that a double cannot hold ...
+WIDE = 16
+#: ... and what it can be read as when asked.
+AS_INTEGER, AS_NUMBER, AS_BOOLEAN = 32, 64, 128
+#: What a column asked to be of a type needs of each cell.
+NEEDED: Final = {
+    ColumnType.INTEGER: AS_INTEGER,
+    ColumnType.NUMBER: AS_NUMBER,
+    ColumnType.BOOLEAN: AS_BOOLEAN,
+    ColumnType.DATE: DATE,
+    ColumnType.STRING: 0,
+}
+#: Days first: digits alone are one only where a pattern says so.
+_BY_BIT: Final = (
+    (DATE, ColumnType.DATE),
+    (INTEGER, ColumnType.INTEGER),
+    (NUMBER, ColumnType.NUMBER),
+    (BOOLEAN, ColumnType.BOOLEAN),
+)
+_CLASS = np.array(
+    [
+        WHOLE
+        if bits & INTEGER
+        else DECIMAL
+        if bits & NUMBER
+        else DAY
+        if bits & DATE
+        else FLAG
+        if bits & BOOLEAN
+        else CODE
+        for bits in range(256)
+    ]
+)
+_EXACT = 2**53
+_LARGEST = np.uint64(2**63 - 1)
+_MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+_WORDS = np.frombuffer(b"truefalsenaninfinity", np.uint8)  # true 0:4, false 4:9, nan 9:12, inf 12:15, infinity 12:20
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _is_digit(c: int) -> bool:
+    return 48 <= c <= 57
+
+
+@kernel
+def _is_word(buffer: Any, s: int, e: int, first: int, last: int) -> bool:
+    if e - s != last - first:
+        return False
+    for j in range(last - first):  # noqa: SIM110 (a kernel)
+        if (buffer[s + j] | 32) != _WORDS[first + j]:
+            return False
+    return True
+
+
+@kernel
+def _word(buffer: Any, s: int, e: int) -> Any:
+    """Bits of a cell that begins with a letter, or a minus and a letter."""
+    signed = buffer[s] == 45 or buffer[s] == 43
+    t = s + 1 if signed else s
+    if _is_word(buffer, t, e, 9, 12) or _is_word(buffer, t, e, 12, 15) or _is_word(buffer, t, e, 12, 20):
+        return AS_NUMBER if buffer[s] == 43 else NUMBER | AS_NUMBER
+    if not signed and (_is_word(buffer, s, e, 0, 4) or _is_word(buffer, s, e, 4, 9)):
+        return BOOLEAN | AS_BOOLEAN
+    return 0
+
+
+@kernel
+def _is_day(buffer: Any, s: int, e: int) -> Any:
+    if e - s != 10 or buffer[s + 4] != 45 or buffer[s + 7] != 45:
+        return False
+    for j in range(10):
+        if j not in (4, 7) and not _is_digit(buffer[s + j]):
+            return False
+    year, month, day = 0, 0, 0
+    for j in range(4):
+        year = year * 10 + buffer[s + j] - 48
+    month = (buffer[s + 5] - 48) * 10 + buffer[s + 6] - 48
+    day = (buffer[s + 8] - 48) * 10 + buffer[s + 9] - 48
+    if year == 0 or month < 1 or month > 12 or day < 1:
+        return False
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return day <= _MONTH_DAYS[month - 1] + (1 if leap else 0)
+
+
+@kernel
+def _digits(buffer: Any, s: int, e: int, negative: bool) -> Any:
+    """Bits of an integer's digits (at least one) as far as its size decides them."""
+    t = s
+    while t < e - 1 and buffer[t] == 48:
+        t += 1
+    if e - t > 19:
+        return WIDE | AS_NUMBER
+    magnitude = np.uint64(0)
+    for j in range(t, e):
+        magnitude = magnitude * np.uint64(10) + np.uint64(buffer[j] - 48)
+    if magnitude > _LARGEST + np.uint64(1 if negative else 0):
+        return WIDE | AS_NUMBER
+    bits = INTEGER | AS_INTEGER | AS_NUMBER
+    return bits | WIDE if magnitude > np.uint64(_EXACT) else bits | NUMBER
+
+
+@kernel
+def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
+    """Bits of what the cell ``buffer[s:e]`` (not empty) can be; 0: a string only."""
+    c = buffer[s]
+    negative, plus = c == 45, c == 43
+    t = s + 1 if negative or plus else s
+    if t == e:
+        return 0
+    if not _is_digit(buffer[t]) and buffer[t] != 46:
+        return _word(buffer, s, e)
+    i = t
+    while i < e and _is_digit(buffer[i]):
+        i += 1
+    whole = i - t
+    leading_zero = whole > 1 and buffer[t] == 48
+    if i == e:
+        bits = _digits(buffer, t, e, negative)
+        return bits & (AS_INTEGER | AS_NUMBER) if plus or leading_zero else bits
+    if whole == 4 and buffer[i] == 45:
+        return DATE if _is_day(buffer, s, e) else 0
+    if buffer[i] == 46:
+        i += 1
+        begin = i
+        while i < e and _is_digit(buffer[i]):
+            i += 1
+        if whole == 0 and i == begin:
+            return 0
+    if i < e and (buffer[i] | 32) == 101:
+        i += 1
+        if i < e and (buffer[i] == 45 or buffer[i] == 43):
+            i += 1
+        begin = i
+        while i < e and _is_digit(buffer[i]):
+            i += 1
+        if i == begin:
+            return 0
+    if i != e:
+        return 0
+    return AS_NUMBER if plus or leading_zero else NUMBER | AS_NUMBER
+
+
+@kernel
+def _localized(buffer: Any, s: int, e: int, marks: Any, pattern: Any) -> Any:
+    """A cell in another notation, rewritten in place: its new end, the bits it may have, and those it surely has."""
+    surely = DATE if pattern.size > 0 and day_of(buffer, s, e, pattern) > 0 else 0
+    if is_number(buffer, s, e, marks[0], marks[1]):
+        return plain_number(buffer, s, e, marks[0], marks[1]), 255, surely
+    for i in range(s, e):
+        if _is_digit(buffer[i]):
+            return e, DATE, surely
+    return e, 255, surely
+
+
+@kernel
+def survey(
+    buffer: Any, start: Any, end: Any, kind: Any, lines: Any, marks: Any, pattern: Any, is_plain: bool,
+    needed: Any, every: Any, some: Any, refused: Any, first: Any, classes: Any, formulas: Any,
+) -> None:  # fmt: skip
+    """Take a run of cells into account.
+
+    Parameters
+    ----------
+    buffer, start, end, kind, lines
+        The cells, see :class:`~workers.frames.upload.cells.Cells`.
+    marks, pattern, is_plain
+        How numbers and days are written, see :class:`~workers.frames.upload.notations.Notation`.
+    needed
+        Per column: the bit its cells must have, 0 where the type is to be inferred.
+    every, some
+        Per column: bits that all, and that some of the cells had so far; updated.
+    refused, first
+        Per column: cells without the needed bit, and the line of the first of them; updated.
+    classes, formulas
+        Per column: cells of each class of :mod:`~workers.frames.upload.readings`, and those that a spreadsheet would
+        run; updated.
+    """
+    width = needed.size
+    f = 0
+    for row in range(lines.size):
+        for j in range(width):
+            if kind[f] != MISSING:
+                s, e = start[f], end[f]
+                possible, surely = 255, 0
+                if not is_plain:
+                    e, possible, surely = _localized(buffer, s, e, marks, pattern)
+                bits = lexeme(buffer, s, e) & possible | surely
+                if bits:
+                    classes[j, _CLASS[bits]] += 1
+                else:
+                    formulas[j] += is_formula(buffer, s, e)
+                    classes[j, reading(buffer, s, e) if is_plain else 0] += 1
+                if needed[j] and not bits & needed[j]:
+                    if refused[j] == 0:
+                        first[j] = lines[row]
+                    refused[j] += 1
+                if kind[f] == STRING:
+                    bits &= DATE
+                every[j] &= bits
+                some[j] |= bits | 256
+            f += 1
+
+
+def column_type(every: int, some: int) -> ColumnType:
+    """The type of a column whose cells were surveyed."""
+    if not some:
+        return ColumnType.STRING
+    for bit, found in _BY_BIT:
+        if every & bit:
+            return found
+    return ColumnType.STRING
+
+
+_PLAIN: Final = Notation(np.array([46, 0]), np.empty(0, np.int64))
+
+
+class Survey:
+    """What the cells of each column have in common; columns may be added while it runs."""
+
+    def __init__(self, notation: Notation = _PLAIN) -> None:
+        self._columns: npt.NDArray[np.int64] = np.zeros((5, 0), np.int64)
+        self._notation = notation
+        #: Cells of each class by column, and cells that a spreadsheet would run.
+        self.classes: npt.NDArray[np.int64] = np.zeros((0, CLASSES), np.int64)
+        self.formulas: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def widen(self, needed: list[int]) -> None:
+        """Begin new columns, each with the bit its cells must have."""
+        fresh = np.zeros((5, len(needed)), np.int64)
+        fresh[0] = needed
+        fresh[1] = 255
+        self._columns = np.ascontiguousarray(np.concatenate([self._columns, fresh], axis=1))
+        self.classes = np.concatenate([self.classes, np.zeros((len(needed), CLASSES), np.int64)])
+        self.formulas = np.concatenate([self.formulas, np.zeros(len(needed), np.int64)])
+
+    @property
+    def width(self) -> int:
+        """Columns begun."""
+        return int(self._columns.shape[1])
+
+    def add(self, buffer: Any, start: Any, end: Any, kind: Any, lines: Any) -> None:
+        """Take a run of cells into account."""
+        marks, pattern, is_plain = self._notation.marks, self._notation.pattern, self._notation.is_plain
+        survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *self._columns, self.classes, self.formulas)
+
+    def types(self) -> list[ColumnType]:
+        """The inferred type of each column."""
+        return [column_type(int(every), int(some)) for every, some in self._columns[1:3].T]
+
+    def refusals(self) -> list[tuple[int, int, int]]:
+        """Columns with cells that are not of the type asked for: position, number of cells, line of the first."""
+        counts, lines = self._columns[3], self._columns[4]
+        return [(int(j), int(counts[j]), int(lines[j])) for j in np.flatnonzero(counts)]

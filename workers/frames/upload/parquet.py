@@ -1,0 +1,257 @@
+"""Parquet uploads to the typed copy, in bounded memory.
+
+A small file can stand for a huge table: run lengths and dictionaries expand without limit. Rows times fixed widths are
+checked before anything is read; texts are read as dictionaries and measured before they are expanded.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from app.contracts.datasets import ColumnType, Profile, ReadOptions
+from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
+from workers.frames.upload import parquet_types
+from workers.frames.upload.building import ARROW_TYPES, build_column
+from workers.frames.upload.cells import TEXT, Cells
+from workers.frames.upload.findings import Counts, column_warnings, name_warnings
+from workers.frames.upload.inference import NEEDED, Survey
+from workers.frames.upload.names import check_names
+from workers.frames.upload.sink import TableSink, Tick
+from workers.frames.upload.text import MissingTokens, check_type_names
+
+_BATCH_CELLS, _MAX_BATCH_ROWS, _MIN_BATCH_ROWS = 1 << 21, 1 << 16, 1 << 7
+#: Texts of one batch are expanded in pieces of about this size.
+_PIECE_BYTES = 1 << 25
+_LOOKED, _WRITTEN = 0.2, 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    columns: int
+    field_bytes: int
+    bytes: int
+
+
+def read_parquet(
+    source: Path,
+    options: ReadOptions,
+    sink: Path,
+    *,
+    max_columns: int,
+    max_field_bytes: int,
+    max_bytes: int,
+    tick: Tick,
+) -> Profile:
+    """Read a Parquet file into the typed copy; parameters, result and errors as for `read_upload`."""
+    limits = _Limits(max_columns, max_field_bytes, max_bytes)
+    with _open(source, limits) as file:
+        names, kinds = file.schema_arrow.names, file.schema_arrow.types
+        check_type_names(options.type, names)
+        types = _column_types(file, options, tick)
+        # Rows of numbers first, texts while reading: nothing is expanded that was not measured.
+        budget = _Budget(limits, file.metadata.num_rows * _fixed_width(kinds))
+        converters = [
+            _Converter(name, kind, column, options) for name, kind, column in zip(names, kinds, types, strict=True)
+        ]
+        with TableSink(sink, names, types) as table:
+            for batch in _batches(file, names):
+                for piece in budget.pieces(batch):
+                    table.write([c.convert(array) for c, array in zip(converters, piece.columns, strict=True)])
+                    tick(_LOOKED + (_WRITTEN - _LOOKED) * table.rows / file.metadata.num_rows)
+        if table.rows != file.metadata.num_rows:
+            raise _corrupt()
+        for converter in converters:
+            converter.check()
+    profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
+    classes, formulas = (np.array(seen) for seen in zip(*(converter.seen for converter in converters), strict=True))
+    found = column_warnings(classes, formulas, types, [name in options.type for name in names])
+    return profile.model_copy(update={"warnings": (*name_warnings(names), *found)})
+
+
+def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
+    """Open the file and check what its metadata say."""
+    try:
+        schema = pq.read_schema(source)
+        texts = [f.name for f in schema if parquet_types.is_text(parquet_types.value_type(f.type))]
+        file = pq.ParquetFile(
+            source, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20, coerce_int96_timestamp_unit="us"
+        )
+    except (pa.ArrowException, OSError, ValueError):
+        raise UnreadableError(
+            "The file is not a readable Parquet file: it is incomplete, corrupt, encrypted, or of another format."
+        ) from None
+    if len(schema.names) > limits.columns:
+        raise TooLargeError(f"The file has {len(schema.names)} columns; at most {limits.columns} are accepted.")
+    check_names(schema.names, "The schema")
+    for refusal in parquet_types.refusals(schema):
+        raise UnreadableError(f"Column {refusal.name!r} has {refusal.reason}; it cannot be read.")
+    metadata = file.metadata
+    if not schema.names or metadata.num_rows <= 0:
+        raise UnreadableError("The file has a schema but no records.")
+    encoded = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    decoded = metadata.num_rows * _fixed_width(schema.types)
+    if max(encoded, decoded) > limits.bytes:
+        raise TooLargeError(f"The table takes {max(encoded, decoded)} bytes; at most {limits.bytes} are accepted.")
+    return file
+
+
+def _fixed_width(kinds: Sequence[pa.DataType]) -> int:
+    """Least bytes of a decoded row, without its texts."""
+    return sum(4 if parquet_types.is_text(parquet_types.value_type(kind)) else 8 for kind in kinds)
+
+
+def _batches(file: pq.ParquetFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    rows = min(_MAX_BATCH_ROWS, max(_MIN_BATCH_ROWS, _BATCH_CELLS // max(1, len(names))))
+    batches = file.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
+    while True:
+        try:
+            batch = next(batches, None)
+            if batch is not None:
+                batch.validate(full=True)  # indices of a corrupt file may point outside their dictionary
+        except (pa.ArrowException, OSError):
+            raise _corrupt() from None
+        if batch is None:
+            return
+        yield batch
+
+
+def _corrupt() -> UnreadableError:
+    return UnreadableError("The Parquet file is corrupt: its data do not fit its metadata.")
+
+
+def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> list[ColumnType]:
+    """The types to take, after a look at the values of those columns where it depends on them."""
+    schema = file.schema_arrow
+    unsure = [f.name for f in schema if f.name not in options.type and parquet_types.must_look(f.type)]
+    misfits: set[str] = set()
+    rows = 0
+    for batch in _batches(file, unsure) if unsure else ():
+        for name in unsure:
+            if name not in misfits and not parquet_types.fits(parquet_types.plain(batch.column(name))):
+                misfits.add(name)
+        rows += batch.num_rows
+        tick(_LOOKED * rows / file.metadata.num_rows)
+    found = (ColumnType.STRING if f.name in misfits else parquet_types.column_type(f.type) for f in schema)
+    return [options.type.get(f.name, column or ColumnType.STRING) for f, column in zip(schema, found, strict=True)]
+
+
+class _Budget:
+    """Measures texts before they are expanded."""
+
+    def __init__(self, limits: _Limits, taken: int) -> None:
+        self._limits = limits
+        self._taken = taken
+
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The batch in pieces small enough to expand."""
+        size = np.zeros(batch.num_rows, np.int64)
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            if pa.types.is_dictionary(array.type) and parquet_types.is_text(array.type.value_type):
+                size += self._lengths(name, array)
+        self._taken += int(size.sum())
+        if self._taken > self._limits.bytes:
+            raise TooLargeError(
+                f"The table takes more than {self._limits.bytes} bytes once decoded; that many are accepted."
+            )
+        cuts = np.flatnonzero(np.diff(np.cumsum(size) // _PIECE_BYTES)) + 1
+        begin = 0
+        for stop in (*cuts.tolist(), batch.num_rows):
+            yield batch.slice(begin, stop - begin)
+            begin = stop
+
+    def _lengths(self, name: str, array: pa.DictionaryArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        of_word = pc.binary_length(array.dictionary).cast(pa.int64())
+        lengths = pc.fill_null(of_word.take(array.indices), 0).to_numpy(zero_copy_only=False)
+        if lengths.size and lengths.max() > self._limits.field_bytes:
+            raise TooLargeError(f"Column {name!r} has a value longer than {self._limits.field_bytes} bytes.")
+        return np.asarray(lengths, np.int64)
+
+
+class _Converter:
+    """Makes arrays of the typed copy of one column's arrays."""
+
+    def __init__(self, name: str, kind: pa.DataType, column: ColumnType, options: ReadOptions) -> None:
+        self._name = name
+        self._column = column
+        self._asked = name in options.type
+        self._tokens = MissingTokens(options.missing)
+        self._missing = _missing_values(options.missing, column)
+        self._is_parsed = parquet_types.is_text(parquet_types.value_type(kind)) and column is not ColumnType.STRING
+        self._survey = Survey()
+        self._survey.widen([NEEDED[column]])
+        self._is_text = parquet_types.is_text(parquet_types.value_type(kind)) and column is ColumnType.STRING
+        self._rows = 0
+
+    def convert(self, array: pa.Array) -> pa.Array:
+        """One array."""
+        try:
+            if self._is_parsed:
+                return self._parse(parquet_types.convert(array, ColumnType.STRING))
+            result = parquet_types.convert(array, self._column)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise self._problem() from None
+        if self._missing is not None:
+            result = pc.if_else(pc.is_in(result, value_set=self._missing), pa.scalar(None, result.type), result)
+        if self._is_text:
+            self._look(result)
+        return result
+
+    def _parse(self, texts: pa.Array) -> pa.Array:
+        """Texts read as if they stood in a CSV file; rows that cannot are counted, and refused by :meth:`check`."""
+        cells = self._look(texts)
+        return (
+            pa.nulls(len(texts), ARROW_TYPES[self._column])
+            if self._survey.refusals()
+            else build_column(cells, 0, self._column)
+        )
+
+    def _look(self, texts: pa.Array) -> Cells:
+        """Survey texts as if they stood in a CSV file."""
+        texts = pa.concat_arrays([texts])  # without an offset
+        offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].copy()  # as those of text are
+        data = texts.buffers()[2]
+        buffer = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8).copy()
+        rows = np.arange(self._rows + 1, self._rows + 1 + len(texts))
+        self._rows += len(texts)
+        kind = np.full(len(texts), TEXT, np.uint8)
+        start, end = offsets[:-1], offsets[1:]
+        cells = Cells(buffer, start, end, kind, rows, len(texts), 1, 0.0)
+        self._tokens.mark(cells)
+        self._survey.add(buffer, start, end, kind, rows)
+        return cells
+
+    @property
+    def seen(self) -> tuple[Counts, Counts]:
+        """Classes of the cells, and how many a spreadsheet would run."""
+        return self._survey.classes[0], self._survey.formulas[0]
+
+    def check(self) -> None:
+        """Refuse the column if texts could not be read as asked."""
+        for _, count, row in self._survey.refusals():
+            detail = f"column {self._name!r}: {count} cells cannot be read as {self._column}, the first in record {row}"
+            raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
+
+    def _problem(self) -> Exception:
+        if self._asked:
+            detail = f"column {self._name!r} cannot be read as {self._column} without loss"
+            return InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
+        return UnreadableError(
+            f"Column {self._name!r} has a value that cannot be held as {self._column}: text that is not UTF-8, or a "
+            "day outside the years 0001 to 9999."
+        )
+
+
+def _missing_values(tokens: Sequence[str], column: ColumnType) -> pa.Array | None:
+    """The tokens that can be values of a type, as such values."""
+    values = []
+    for token in tokens:
+        try:
+            values.append(pa.scalar(token, pa.string()).cast(ARROW_TYPES[column]).as_py())
+        except pa.ArrowInvalid:
+            continue
+    return pa.array(values, ARROW_TYPES[column]) if values else None

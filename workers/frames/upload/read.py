@@ -1,0 +1,128 @@
+"""Reading an uploaded file into the typed copy that every runner works on."""
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.contracts.datasets import FileFormat, Profile, ReadOptions
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.errors import FieldError, InvalidError, StorageFullError, TooLargeError, UnreadableError
+from workers.frames.upload.delimited import DelimitedReader
+from workers.frames.upload.delimiters import found_delimiter
+from workers.frames.upload.findings import header_warnings, width_warning
+from workers.frames.upload.objects import ObjectReader
+from workers.frames.upload.parquet import read_parquet
+from workers.frames.upload.sink import Tick
+from workers.frames.upload.text import read_text
+
+_DELIMITED = frozenset({FileFormat.CSV, FileFormat.TSV})
+_ONLY_DELIMITED = ("delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands")
+
+
+def read_upload(
+    source: Path,
+    options: ReadOptions,
+    sink: Path,
+    *,
+    max_columns: int,
+    max_field_bytes: int,
+    max_bytes: int,
+    tick: Tick,
+) -> Profile:
+    """Read an upload into a typed Parquet file.
+
+    Missing are: the empty field (quoted or not, in every format), the tokens of `options.missing`, `null`, an absent
+    key, and NaN. Types are found over the whole column as :mod:`~workers.frames.upload.inference` says; in Parquet they
+    are the file's own (:mod:`~workers.frames.upload.parquet_types`). Memory is bounded by the sizes of blocks and row
+    groups, whatever the size of the file.
+
+    Parameters
+    ----------
+    source
+        The decoded body, a local file.
+    options
+        How to read it.
+    sink
+        Where to write; removed again when anything fails.
+    max_columns, max_field_bytes, max_bytes
+        Limits on columns, on the bytes of one cell, on the bytes of the file (for Parquet also decoded).
+    tick
+        Called with the share done (0 to 1) several times a second; what it raises ends the reading.
+
+    Returns
+    -------
+    Profile
+        Rows; name, type, missing and distinct values of each column; summaries of numeric columns; how delimited text
+        was read; warnings.
+
+    Raises
+    ------
+    UnreadableError
+        The file does not follow its format; says where, never what stood there.
+    TooLargeError
+        A limit is exceeded.
+    InvalidError
+        The options cannot be applied to this file.
+    StorageFullError
+        The disk of the sink is full.
+    """
+    try:
+        _check_size(source, max_bytes)
+        _check_applicable(options)
+        if options.format is FileFormat.PARQUET:
+            return read_parquet(
+                source, options, sink, max_columns=max_columns, max_field_bytes=max_field_bytes, max_bytes=max_bytes,
+                tick=tick,
+            )  # fmt: skip
+        if options.format not in _DELIMITED:
+            objects = ObjectReader(source, max_columns=max_columns, max_field_bytes=max_field_bytes)
+            return read_text(objects, options, sink, tick)
+        options = _completed(source, options)
+        reader = DelimitedReader(source, options, max_columns=max_columns, max_field_bytes=max_field_bytes)
+        profile = read_text(reader, options, sink, tick)
+        return profile.model_copy(
+            update={"options": options, "warnings": (*_told_of_dialect(source, options, profile), *profile.warnings)}
+        )
+    except OSError as error:
+        sink.unlink(missing_ok=True)
+        if error.errno == errno.ENOSPC:
+            raise StorageFullError("There is no room for the typed copy of the file.") from None
+        raise
+    except BaseException:
+        sink.unlink(missing_ok=True)
+        raise
+
+
+def _completed(source: Path, options: ReadOptions) -> ReadOptions:
+    """The options with what was not given: how the file is read, and shown."""
+    delimiter = options.delimiter
+    if delimiter is None:
+        delimiter = "\t" if options.format is FileFormat.TSV else found_delimiter(source, options)[0]
+    return options.model_copy(update={"delimiter": delimiter, "decimal": options.decimal or "."})
+
+
+def _told_of_dialect(source: Path, options: ReadOptions, profile: Profile) -> Iterator[Warning]:
+    """Warnings of a file that may have another delimiter, or no header."""
+    names, types = [column.name for column in profile.columns], [column.type for column in profile.columns]
+    if len(names) == 1:
+        yield width_warning(str(options.delimiter), found_delimiter(source, options))
+    if options.header:
+        yield from header_warnings(names, types)
+
+
+def _check_size(source: Path, max_bytes: int) -> None:
+    size = source.stat().st_size
+    if size > max_bytes:
+        raise TooLargeError(f"The file has {size} bytes; at most {max_bytes} are accepted.")
+    if not size:
+        raise UnreadableError("The file is empty.")
+
+
+def _check_applicable(options: ReadOptions) -> None:
+    """Refuse options that mean nothing to the format: whoever gave them expects them to be heeded."""
+    if options.format in _DELIMITED:
+        return
+    given = [name for name in _ONLY_DELIMITED if getattr(options, name) != ReadOptions.model_fields[name].default]
+    if given:
+        detail = f"applies to CSV and TSV only, not to {options.format}"
+        raise InvalidError(f"`{given[0]}` {detail}.", errors=[FieldError(f"?{name}", detail) for name in given])

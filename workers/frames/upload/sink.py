@@ -1,0 +1,189 @@
+"""The typed Parquet copy of an upload, written in row groups, with its profile."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
+from workers.frames.upload.building import ARROW_TYPES
+
+Tick = Callable[[float], None]
+
+ROW_GROUP_ROWS = 250_000
+#: A row group is closed early at this size, so that long texts do not add up in memory.
+ROW_GROUP_BYTES = 1 << 27
+#: Encoded bytes of a column whose distinct values are told apart at once; a larger one is done in parts.
+_DISTINCT_BYTES = 1 << 26
+
+
+class _Numbers:
+    """Running summary of a numeric column."""
+
+    def __init__(self) -> None:
+        self._minimum: float | None = None
+        self._maximum: float | None = None
+        self._infinite = 0
+
+    def add(self, array: pa.Array) -> None:
+        if pa.types.is_floating(array.type):
+            infinite = pc.is_inf(array)
+            count = pc.sum(infinite).as_py() or 0
+            if count:
+                self._infinite += count
+                array = array.filter(pc.invert(infinite))
+        least = pc.min_max(array)
+        low, high = least["min"].as_py(), least["max"].as_py()
+        if low is not None:
+            self._minimum = float(low) if self._minimum is None else min(self._minimum, float(low))
+            self._maximum = float(high) if self._maximum is None else max(self._maximum, float(high))
+
+    def summary(self) -> NumericSummary:
+        return NumericSummary(finite_minimum=self._minimum, finite_maximum=self._maximum, infinite=self._infinite)
+
+
+class TableSink:
+    """Writes batches of typed columns; a context, so that the file is closed in any case.
+
+    Parameters
+    ----------
+    path
+        Where to write.
+    names, types
+        The columns.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], types: Sequence[ColumnType]) -> None:
+        self._path = path
+        self._names, self._types = tuple(names), tuple(types)
+        self._schema = pa.schema([pa.field(n, ARROW_TYPES[t]) for n, t in zip(names, types, strict=True)])
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", compression_level=1)
+        self._held: list[pa.RecordBatch] = []
+        self._held_rows = self._held_bytes = 0
+        self._rows = 0
+        self._missing = np.zeros(len(self._names), np.int64)
+        self._numbers = {n: _Numbers() for n, t in zip(names, types, strict=True) if t in NUMERIC}
+        # One group is compressed and written while the next one is read.
+        self._pool = ThreadPoolExecutor(1)
+        self._pending: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._flush()
+                self._wait()
+        finally:
+            self._pool.shutdown(wait=True)
+            self._writer.close()
+
+    @property
+    def rows(self) -> int:
+        """Records written so far."""
+        return self._rows
+
+    def write(self, arrays: Sequence[pa.Array]) -> None:
+        """Append a batch: one array per column, of the column's type."""
+        batch = pa.RecordBatch.from_arrays(list(arrays), schema=self._schema)
+        for position, (name, array) in enumerate(zip(self._names, arrays, strict=True)):
+            self._missing[position] += array.null_count
+            if name in self._numbers:
+                self._numbers[name].add(array)
+        self._rows += batch.num_rows
+        while batch.num_rows:
+            part = batch.slice(0, ROW_GROUP_ROWS - self._held_rows)
+            self._held.append(part)
+            self._held_rows += part.num_rows
+            self._held_bytes += part.nbytes
+            if self._held_rows == ROW_GROUP_ROWS or self._held_bytes >= ROW_GROUP_BYTES:
+                self._flush()
+            batch = batch.slice(part.num_rows)
+
+    def _flush(self) -> None:
+        self._wait()
+        if self._held_rows:
+            table = pa.Table.from_batches(self._held, self._schema)
+            self._pending = self._pool.submit(self._writer.write_table, table, table.num_rows)
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+
+    def _wait(self) -> None:
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+
+    def profile(self, tick: Tick) -> Profile:
+        """The profile of what was written; call it once the sink is closed.
+
+        Parameters
+        ----------
+        tick
+            Called with the share done, several times a second; may raise.
+        """
+        distinct = _count_distinct(self._path, self._names, tick)
+        columns = tuple(
+            DatasetColumn(name=name, type=column_type, missing=int(missing), distinct=distinct[name])
+            for name, column_type, missing in zip(self._names, self._types, self._missing, strict=True)
+        )
+        numeric = {name: numbers.summary() for name, numbers in self._numbers.items()}
+        return Profile(rows=self._rows, columns=columns, numeric=numeric)
+
+
+def _count_distinct(path: Path, names: Sequence[str], tick: Tick) -> dict[str, int]:
+    """Exact numbers of distinct values that are not missing, one column at a time, large ones in parts by hash."""
+    counts = dict.fromkeys(names, 0)
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        sizes = _encoded_sizes(file.metadata)
+        steps = file.num_row_groups * sum(_parts(size) for size in sizes)
+        done = 0
+        for name, size in zip(names, sizes, strict=True):
+            for part in range(_parts(size)):
+                distinct = _Distinct()
+                for group in range(file.num_row_groups):
+                    column = file.read_row_group(group, columns=[name]).column(name)
+                    # Without its name, for polars takes one like ^...$ for a pattern.
+                    distinct.add(pl.Series("", pl.from_arrow(column)), part, _parts(size))
+                    done += 1
+                    tick(done / steps)
+                counts[name] += distinct.count()
+    return counts
+
+
+def _parts(size: int) -> int:
+    return max(1, -(-size // _DISTINCT_BYTES))
+
+
+class _Distinct:
+    """Distinct values of series, merged whenever the new ones outnumber the old."""
+
+    def __init__(self) -> None:
+        self._held: list[pl.Series] = []
+
+    def add(self, values: pl.Series, part: int, parts: int) -> None:
+        values = values.drop_nulls()
+        if parts > 1:
+            values = values.filter(values.hash() % parts == part)
+        self._held.append(values.unique())
+        if sum(map(len, self._held[1:])) > len(self._held[0]):
+            self._held = [pl.concat(self._held, rechunk=True).unique()]
+
+    def count(self) -> int:
+        return pl.concat(self._held).n_unique()
+
+
+def _encoded_sizes(metadata: pq.FileMetaData) -> list[int]:
+    sizes = [0] * metadata.num_columns
+    for group in range(metadata.num_row_groups):
+        for position in range(metadata.num_columns):
+            sizes[position] += metadata.row_group(group).column(position).total_uncompressed_size
+    return sizes

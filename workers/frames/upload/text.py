@@ -1,0 +1,133 @@
+"""Files of text to the typed copy, in two passes: what types the columns have, then their values."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from app.contracts.datasets import ColumnType, Profile, ReadOptions
+from app.errors import FieldError, InvalidError, UnreadableError
+from workers.frames.upload.building import build_column
+from workers.frames.upload.cells import Bytes, CellReader, Cells
+from workers.frames.upload.delimited_kernel import mark_missing
+from workers.frames.upload.findings import column_warnings, name_warnings
+from workers.frames.upload.inference import NEEDED, Survey
+from workers.frames.upload.notations import Notation
+from workers.frames.upload.sink import TableSink, Tick
+
+#: Shares of the work done when the first and when the second pass end.
+_SURVEYED, _WRITTEN = 0.4, 0.9
+
+
+class MissingTokens:
+    """The tokens that mean missing, as the kernel takes them."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        encoded = [token.encode() for token in tokens if token]
+        self._data: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
+        self._offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
+
+    def mark(self, cells: Cells) -> None:
+        """Mark the cells that are missing."""
+        mark_missing(cells.buffer, cells.start, cells.end, cells.kind, self._data, self._offsets)
+
+
+def check_type_names(asked: dict[str, ColumnType], names: Sequence[str]) -> None:
+    """Refuse types asked for columns that do not exist.
+
+    Raises
+    ------
+    InvalidError
+        Naming them.
+    """
+    unknown = [name for name in asked if name not in set(names)]
+    if unknown:
+        detail = f"no column is named {', '.join(map(repr, unknown))}"
+        raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
+
+
+def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) -> Profile:
+    """Read a file of text into the typed copy; warnings of columns stand in the profile.
+
+    Parameters
+    ----------
+    reader
+        The file; it is read twice.
+    options
+        Missing tokens and types of columns.
+    sink
+        Where to write.
+    tick
+        Called with the share done, several times a second; may raise.
+
+    Returns
+    -------
+    Profile
+        What was found.
+
+    Raises
+    ------
+    UnreadableError, TooLargeError
+        From the reader, or there is no record.
+    InvalidError
+        Cells are not of the type asked for their column.
+    """
+    tokens = MissingTokens(options.missing)
+    notation = Notation.of(options)
+    survey, rows, types = _survey(reader, options, tokens, notation, tick)
+    with TableSink(sink, reader.names, types) as table:
+        for cells in _leading(reader, rows):
+            tokens.mark(cells)
+            if not notation.is_plain:
+                cells = notation.rewritten(cells, types)  # noqa: PLW2901 (the same, in the notation of programs)
+            # A column unknown when this run was read is missing in it; only JSON has that, and it knows all by now.
+            table.write([build_column(cells, j, column_type) for j, column_type in enumerate(types)])
+            tick(_SURVEYED + (_WRITTEN - _SURVEYED) * cells.fraction)
+    profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
+    asked = [name in options.type for name in reader.names]
+    found = column_warnings(survey.classes, survey.formulas, types, asked)
+    return profile.model_copy(update={"warnings": (*name_warnings(reader.names), *found)})
+
+
+def _survey(
+    reader: CellReader, options: ReadOptions, tokens: MissingTokens, notation: Notation, tick: Tick
+) -> tuple[Survey, int, list[ColumnType]]:
+    """Count the records and find the type of every column."""
+    survey, rows = Survey(notation), 0
+    for cells in reader.batches():
+        if survey.width < cells.width:
+            fresh = [options.type.get(name) for name in reader.names[survey.width : cells.width]]
+            survey.widen([NEEDED[asked] if asked else 0 for asked in fresh])
+        tokens.mark(cells)
+        survey.add(cells.buffer, cells.start, cells.end, cells.kind, cells.line)
+        rows += cells.rows
+        tick(_SURVEYED * cells.fraction)
+    rows -= reader.trailing_blanks
+    if not reader.names:
+        raise UnreadableError("The file is empty." if not rows else "The objects of the file have no keys.")
+    if not rows:
+        raise UnreadableError("The file has a header but no records.")
+    check_type_names(options.type, reader.names)
+    _check_refusals(survey, options.type, reader.names)
+    inferred = survey.types()
+    return survey, rows, [options.type.get(name, found) for name, found in zip(reader.names, inferred, strict=True)]
+
+
+def _check_refusals(survey: Survey, asked: dict[str, ColumnType], names: Sequence[str]) -> None:
+    problems = [
+        f"column {names[j]!r}: {count} cells cannot be read as {asked[names[j]]}, the first of them on line {line}"
+        for j, count, line in survey.refusals()
+    ]
+    if problems:
+        errors = [FieldError("?type", problem) for problem in problems]
+        raise InvalidError(f"`type`: {problems[0]}; declare `missing` tokens or ask for another type.", errors=errors)
+
+
+def _leading(reader: CellReader, rows: int) -> Iterator[Cells]:
+    """The first records of a file."""
+    for cells in reader.batches():
+        if rows < cells.rows:
+            cells = cells.first(rows)  # noqa: PLW2901 (the rest are blank lines)
+        rows -= cells.rows
+        if cells.rows:
+            yield cells

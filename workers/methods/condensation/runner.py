@@ -1,0 +1,129 @@
+"""Runner of `condensation`: columns in, pseudo-records with the moments of groups of k out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.contracts.condensation import CondensationResult, CondensationSpec
+from app.contracts.jobs import Progress
+from app.errors import FieldError, InfeasibleError, InvalidError
+from workers.algorithms.core.errors import InfeasibleKError, InvalidColumnError
+from workers.algorithms.uncertain.condensation import condensation
+from workers.algorithms.uncertain.condensation.condensation import Condensed, State
+from workers.frames.columns import take_rows
+from workers.frames.records import Records, complete_records
+from workers.frames.release import write_release
+from workers.methods.protocol import DatasetRef, DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.methods.released.links import write_link
+
+#: Share of the whole job that is spent before the groups and before the release is written.
+_READ, _GROUPED, _MADE = 0.05, 0.75, 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Condensing:
+    """Where the work stands: the algorithm's state, and which records it works on."""
+
+    spec: CondensationSpec
+    records: Records
+    algorithm: State
+
+
+class CondensationRunner:
+    """Reads the columns, makes groups and their pseudo-records, writes the release."""
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Condense a few made-up records."""
+        rng = np.random.default_rng(0)
+        state = condensation.init(rng.normal(size=(64, 2)), 3, rng)
+        while not condensation.done(state):
+            state = condensation.step(state, rng)
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Condensing:
+        """Read the columns and leave out what the specification says.
+
+        Raises
+        ------
+        InfeasibleError, InvalidError
+            What only the records could tell.
+        """
+        spec = CondensationSpec.model_validate({**job.spec, "seed": job.seed})
+        job.tick(0.0, "read")
+        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        try:
+            return Condensing(spec, records, condensation.init(records.values, spec.k, rng))
+        except InfeasibleKError as error:
+            detail = f"k = {error.asked} asked, {error.largest} complete records: the largest k is {error.largest}"
+            raise InfeasibleError(detail, errors=[FieldError("/k", detail)]) from None
+        except InvalidColumnError as error:
+            detail = f"column {spec.columns[error.column]!r}: {error.reason}"
+            raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+
+    def step(self, state: Condensing, *, rng: np.random.Generator) -> Condensing:
+        """Make some groups, or their pseudo-records."""
+        return Condensing(state.spec, state.records, condensation.step(state.algorithm, rng))
+
+    def done(self, state: Condensing) -> bool:
+        """Whether every record has its stand-in."""
+        return condensation.done(state.algorithm)
+
+    def progress(self, state: Condensing) -> Progress:
+        """Stage of the algorithm."""
+        stage, share = condensation.progress(state.algorithm)
+        begin, end = (_READ, _GROUPED) if stage == "groups" else (_GROUPED, _MADE)
+        return Progress(fraction=begin + (end - begin) * share, stage=stage)
+
+    def finish(self, state: Condensing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        """Write the release, rows in random order, and the result."""
+        job.tick(_MADE, "release")
+        spec, records = state.spec, state.records
+        made = condensation.result(state.algorithm, rng)
+        link = records.rows[made.stands_for]
+        kept = take_rows(job.dataset_path(), spec.keep, link)
+        columns: dict[str, Any] = {name: np.ascontiguousarray(made.z[:, i]) for i, name in enumerate(spec.columns)}
+        files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
+        result = _result(records, made)
+        return Outcome(
+            summary=result,
+            result=result,
+            release=ReleaseDraft(
+                rows=len(link),
+                columns=_schema(spec, job.dataset),
+                files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+                flags=_flags(spec),
+                parameters=spec.model_dump(mode="json", include={"method", "columns", "k", "keep"}),
+                link=write_link(link, job.scratch),
+            ),
+        )
+
+
+def _result(records: Records, made: Condensed) -> dict[str, Any]:
+    return CondensationResult(
+        records=records.total,
+        released=len(made.z),
+        dropped=records.total - len(records.rows),
+        groups=len(made.sizes),
+        smallest_group=int(made.sizes.min()),
+        largest_group=int(made.sizes.max()),
+    ).model_dump(mode="json")
+
+
+def _flags(spec: CondensationSpec) -> list[str]:
+    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
+    raised = {
+        "groups-of-one": spec.k == 1,
+        "kept-columns-not-counted": bool(spec.keep),
+        "reproducible": spec.seed is not None,
+    }
+    return [name for name, is_raised in raised.items() if is_raised]
+
+
+def _schema(spec: CondensationSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+    """Names and types of the release's columns."""
+    types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
+    return [
+        *({"name": name, "type": "number"} for name in spec.columns),
+        *({"name": name, "type": types[name]} for name in spec.keep),
+    ]

@@ -1,0 +1,46 @@
+"""Runs of one evolution in parts: when they are worth processes of their own, and what parts tell their whole."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from app.contracts.groups import EvolutionSearch, GroupSpec
+from workers.algorithms.core.types import BoolArray
+from workers.algorithms.groups.rules.fuzzified import Fuzzified
+from workers.algorithms.groups.rules.generality import Kept
+from workers.algorithms.groups.rules.rules import evaluate
+from workers.methods.microfile.rule_search import GUARD
+from workers.methods.protocol import Part
+
+#: Judging one rule on one record takes about this long where few records are alike, by benchmarks/group_attack.py.
+_SECONDS: Final = 5e-10
+
+
+def worth(spec: GroupSpec, *, records: int, hands: int, threads: int, seconds: float) -> int:
+    """Into how many parts a search is split: 1 where it takes less than `seconds` here, or is no evolution."""
+    asked = spec.search
+    if not isinstance(asked, EvolutionSearch):
+        return 1
+    rules = asked.runs * (asked.population + asked.replaced * asked.generations)
+    return min(asked.runs, hands) if rules * records * _SECONDS / threads > seconds else 1
+
+
+def runs_of(spec: GroupSpec, part: Part | None) -> Sequence[int] | None:
+    """The runs of a part: every so manieth; None for all."""
+    if part is None or not isinstance(spec.search, EvolutionSearch):
+        return None
+    return range(part.index, spec.search.runs, part.of)
+
+
+def told(kept: Kept) -> dict[str, Any]:
+    """What a part tells."""
+    return {"rules": kept.rules.tolist(), "evaluations": kept.evaluations}
+
+
+def heard(found: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, *, alpha: float, threads: int) -> Kept:
+    """What all parts have told; metrics are computed anew, for JSON has no infinity."""
+    told = [np.array(each["rules"], dtype=np.int8).reshape(-1, len(seen.terms)) for each in found]
+    rules = np.unique(np.concatenate(told), axis=0)
+    metrics = evaluate(seen, vital, rules, alpha, guard=GUARD, threads=threads)
+    return Kept(rules, metrics, sum(each["evaluations"] for each in found))

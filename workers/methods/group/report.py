@@ -1,0 +1,264 @@
+"""What the job `group` says in words and numbers; all of it is restricted to its owner, for it points to places."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from app.contracts.groups import (
+    Adequacy,
+    GroupResult,
+    GroupSpec,
+    Records,
+    Rule,
+    SignalKind,
+    Split,
+    SplitPart,
+    UnreachedTerm,
+)
+from app.contracts.microfiles import Variable
+from app.errors import FieldError, InfeasibleError
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.groups.rules.generality import Found
+from workers.algorithms.groups.signals.adequacy import Adequacy as Judged
+from workers.algorithms.groups.signals.adequacy import adequacy, from_counts
+from workers.algorithms.groups.signals.outliers import Outliers
+from workers.methods.microfile.attack import Attack, Places, in_kind, sentence, stand_out, with_terms
+from workers.methods.microfile.microfile import Microfile
+
+#: Lists longer than this stand in the whole result only, not in the job's summary.
+SUMMARY_LENGTH: Final = 1_000
+#: A term that so many of the rules share is worth a sentence.
+_MOST: Final = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """All that the job found.
+
+    Attributes
+    ----------
+    found : the rules.
+    auxiliary_left_out, auxiliary_records, auxiliary_vital : of the auxiliary microfile.
+    target : what was attacked.
+    attack : the rules' view of it.
+    unreached : terms that no record reaches: variable, term, dataset.
+    """
+
+    found: Found
+    auxiliary: Microfile
+    target: Microfile
+    attack: Attack
+    unreached: tuple[UnreachedTerm, ...]
+
+
+def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, Any]:
+    """The whole result."""
+    target, signals = attacked.target, attacked.attack.signals
+    excluded = Places(target.parameter_values).known(spec.outliers.exclude)
+    auxiliary = stand_out(in_kind(signals.auxiliary, signals.sizes, spec.signal), spec.outliers, excluded)
+    true = None
+    if signals.quantity is not None:
+        true = stand_out(in_kind(signals.quantity, signals.sizes, spec.signal), spec.outliers, excluded)
+    made = GroupResult(
+        records=_records(attacked),
+        rules=tuple(_rules(attacked.found, spec.variables)),
+        common=tuple(common(attacked.found.rules, spec.variables)),
+        unreached_terms=attacked.unreached,
+        rules_over_thresholds=attacked.found.over_thresholds,
+        evaluations=attacked.found.evaluations,
+        search=spec.search.method,
+        guard=guard,
+        parameter=spec.parameter,
+        parameter_values=target.parameter_values,
+        sizes=_whole(signals.sizes),
+        signal_kind=spec.signal,
+        signal=None if signals.quantity is None else _shown(signals.quantity, signals.sizes, spec.signal),
+        auxiliary_signal=_shown(signals.auxiliary, signals.sizes, spec.signal),
+        crisp_auxiliary_signal=_shown(signals.crisp, signals.sizes, spec.signal),
+        outliers=None if true is None else true.indexes,
+        auxiliary_outliers=auxiliary.indexes,
+        degenerate=auxiliary.degenerate or (true is not None and true.degenerate),
+        adequacy=None if true is None else _judged(_adequacy(true, auxiliary, len(signals.sizes))),
+        split=None if spec.split_by is None else split(spec, attacked, excluded),
+    )
+    return made.model_dump(mode="json")
+
+
+def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """The result without its longest lists."""
+    return {
+        name: value for name, value in whole.items() if not (isinstance(value, list) and len(value) > SUMMARY_LENGTH)
+    }
+
+
+def unreached(variables: Sequence[Variable], reach: Sequence[FloatArray], alpha: float, dataset: Any) -> Iterator[Any]:
+    """Terms that no record reaches with a grade of alpha."""
+    for variable, highest in zip(with_terms(variables), reach, strict=True):
+        for term, grade in zip(variable.terms, highest, strict=True):
+            if grade < alpha:
+                yield UnreachedTerm(column=variable.column, term=term.name, dataset=dataset)
+
+
+def common(rules: np.ndarray[Any, Any], variables: Sequence[Variable]) -> Iterator[str]:
+    """What all or most rules say, and what they all leave open, in sentences."""
+    count = len(rules)
+    if count < 2:
+        return
+    for place, variable in enumerate(with_terms(variables)):
+        for number, term in enumerate(variable.terms, start=1):
+            share = int(np.count_nonzero(rules[:, place] == number))
+            if share == count:
+                yield f"all {count} rules say that {variable.column} is {term.name}"
+            elif share >= _MOST * count:
+                yield f"{share} of {count} rules say that {variable.column} is {term.name}"
+        if not rules[:, place].any():
+            yield f"no rule asks for {variable.column}"
+
+
+def _records(attacked: Attacked) -> Records:
+    auxiliary, target = attacked.auxiliary, attacked.target
+    return Records(
+        auxiliary=len(auxiliary.rows),
+        vital=0 if auxiliary.vital is None else int(auxiliary.vital.sum()),
+        target=len(target.rows),
+        target_vital=None if target.vital is None else int(target.vital.sum()),
+        left_out={"auxiliary": auxiliary.left_out, "target": target.left_out},
+    )
+
+
+def _rules(found: Found, variables: Sequence[Variable]) -> Iterator[Rule]:
+    metrics = found.metrics
+    for place, rule in enumerate(found.rules):
+        terms = tuple(int(term) for term in rule)
+        factor = float(metrics.relative_confidence_factor[place])
+        infinite = bool(np.isinf(factor))
+        yield Rule(
+            terms=terms,
+            text=sentence(terms, variables),
+            discriminative_factor=float(metrics.discriminative_factor[place]),
+            relative_confidence_factor=None if infinite else factor,
+            infinite=infinite,
+            support=float(metrics.support[place]),
+        )
+
+
+def _whole(values: IntArray) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def _shown(signal: FloatArray | IntArray, sizes: IntArray, kind: SignalKind) -> tuple[float, ...]:
+    return tuple(float(value) for value in in_kind(signal, sizes, kind))
+
+
+def _adequacy(true: Outliers, auxiliary: Outliers, m: int) -> Judged:
+    return adequacy(true.indexes, auxiliary.indexes, m)
+
+
+def _judged(judged: Judged) -> Adequacy:
+    return Adequacy(**asdict(judged))
+
+
+def split(spec: GroupSpec, attacked: Attacked, excluded: Sequence[int]) -> Split:
+    """Outliers within each value of a column, as the paper's tables 6 and 7 show them.
+
+    Raises
+    ------
+    InfeasibleError
+        A parameter value lies in several parts.
+    """
+    parts = _parts(spec, attacked.target)
+    signals = attacked.attack.signals
+    group: FloatArray | IntArray = signals.auxiliary if signals.quantity is None else signals.quantity
+    total = float(group.sum())
+    shares = {value: float(group[places].sum()) / total if total else 0.0 for value, places in parts.items()}
+    shown = [
+        _part(spec, attacked, (value, parts[value]), shares[value], frozenset(excluded))
+        for value in parts
+        if shares[value] > spec.split_minimum
+    ]
+    sums = _totals(shown, sum(len(parts[part.value]) for part in shown))
+    known = signals.quantity is not None
+    return Split(
+        column=spec.split_by or "",
+        minimum=spec.split_minimum,
+        shown=len(shown),
+        left_out=len(parts) - len(shown),
+        parts=tuple(shown),
+        total=sums,
+        adequacy=_judged(_from_totals(sums)) if known else None,
+    )
+
+
+def _part(
+    spec: GroupSpec,
+    attacked: Attacked,
+    part: tuple[str | int | float | bool, IntArray],
+    share: float,
+    excluded: frozenset[int],
+) -> SplitPart:
+    value, places = part
+    signals = attacked.attack.signals
+    own = [index for index, place in enumerate(places.tolist()) if place in excluded]
+
+    def within(signal: FloatArray | IntArray) -> tuple[int, ...]:
+        there = in_kind(signal[places], signals.sizes[places], spec.signal)
+        return tuple(int(places[index]) for index in stand_out(there, spec.outliers, own).indexes)
+
+    auxiliary = within(signals.auxiliary)
+    true = None if signals.quantity is None else within(signals.quantity)
+    return SplitPart(
+        value=value,
+        group_share=share,
+        outliers=true,
+        undisclosed=None if true is None else tuple(place for place in true if place not in auxiliary),
+        auxiliary_outliers=auxiliary,
+        false=None if true is None else tuple(place for place in auxiliary if place not in true),
+    )
+
+
+def _totals(shown: Sequence[SplitPart], m: int) -> dict[str, int | None]:
+    known = all(part.outliers is not None for part in shown)
+
+    def total(field: str) -> int:
+        return sum(len(getattr(part, field) or ()) for part in shown)
+
+    return {
+        "parameter_values": m,
+        "outliers": total("outliers") if known else None,
+        "undisclosed": total("undisclosed") if known else None,
+        "auxiliary_outliers": total("auxiliary_outliers"),
+        "false": total("false") if known else None,
+    }
+
+
+def _from_totals(sums: Mapping[str, int | None]) -> Judged:
+    undisclosed, false = sums["undisclosed"] or 0, sums["false"] or 0
+    both = (sums["outliers"] or 0) - undisclosed
+    return from_counts(both, undisclosed, false, (sums["parameter_values"] or 0) - both - undisclosed - false)
+
+
+def _parts(spec: GroupSpec, target: Microfile) -> dict[str | int | float | bool, IntArray]:
+    """Places of the parameter's values by the part they lie in."""
+    if spec.split_by in spec.parameter:
+        column = spec.parameter.index(spec.split_by)
+        of_value = [value[column] for value in target.parameter_values]
+    else:
+        codes = _only_code(target)
+        of_value = [target.category_values[0][code] if code >= 0 else "" for code in codes.tolist()]
+    found: dict[str | int | float | bool, list[int]] = {}
+    for place, value in enumerate(of_value):
+        found.setdefault(value, []).append(place)
+    return {value: np.array(places, dtype=np.int64) for value, places in found.items()}
+
+
+def _only_code(target: Microfile) -> IntArray:
+    codes = np.full(len(target.parameter_values), -1, dtype=np.int64)
+    column = target.categories[:, 0]
+    np.maximum.at(codes, target.parameter, column)
+    several = int(np.count_nonzero((column >= 0) & (codes[target.parameter] != column)))
+    if several:
+        detail = "some parameter values lie in several parts: name a column that each of them has one value of"
+        raise InfeasibleError(detail, errors=[FieldError("/split_by", detail)])
+    return codes

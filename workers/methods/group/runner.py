@@ -1,0 +1,164 @@
+"""Runner of `group`: rules learned from one microfile, outlier regions found in another."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.contracts.groups import GroupSpec, UnreachedTerm
+from app.contracts.jobs import Progress
+from app.jobs.groups import recodings_of_target
+from workers.algorithms.groups.rules.fuzzified import Fuzzified
+from workers.frames.harmonised import column_names, sources
+from workers.methods.group import report as groups_report
+from workers.methods.group.parts import heard, runs_of, told, worth
+from workers.methods.microfile.attack import attack, check_auxiliary, no_records, vital_of
+from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
+from workers.methods.microfile.rule_search import GUARD, Search, evolved, search_for, warm_search
+from workers.methods.protocol import Arrays, JobContext, Outcome
+
+#: Share of the whole job that is spent before the search and up to its end.
+_READ, _SEARCHED = 0.05, 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Attacking:
+    """Where the work stands.
+
+    Attributes
+    ----------
+    auxiliary : who is in range there.
+    target, seen : what is attacked, and as the rules see it.
+    search : the search for rules on the auxiliary microfile.
+    """
+
+    spec: GroupSpec
+    auxiliary: Microfile
+    target: Microfile
+    seen: Fuzzified
+    unreached: tuple[UnreachedTerm, ...]
+    search: Search
+
+
+class GroupRunner:
+    """Learns rules, applies them, and says which regions stand out."""
+
+    #: Of what checkpoints hold.
+    algorithm = 1
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Run a few made-up records through both searches and the attack."""
+        warm_search()
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Attacking:
+        """Read both microfiles and begin to search.
+
+        Raises
+        ------
+        InfeasibleError
+            What only the records could tell.
+        """
+        reading = _read(job)
+        runs = runs_of(reading.spec, job.part)
+        vital = vital_of(reading.auxiliary)
+        return _attacking(
+            reading, search_for(reading.spec, reading.seen, vital, rng=rng, runs=runs, threads=job.threads)
+        )
+
+    def parts(self, state: Attacking, job: JobContext, *, hands: int) -> int:
+        """Runs of a long evolution are computed apart."""
+        seconds = job.settings.split_seconds
+        return worth(state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds)
+
+    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> Attacking:
+        """The evolution again, as if all its runs had been computed here."""
+        reading = _read(job)
+        vital = vital_of(reading.auxiliary)
+        job.tick(_READ, "rules")
+        kept = heard(found, reading.seen, vital, alpha=reading.spec.alpha, threads=job.threads)
+        return _attacking(reading, evolved(kept))
+
+    def step(self, state: Attacking, *, rng: np.random.Generator) -> Attacking:  # noqa: ARG002 - runs have their own
+        """Advance the search."""
+        return replace(state, search=state.search.step())
+
+    def done(self, state: Attacking) -> bool:
+        """Whether the search has ended."""
+        return state.search.done
+
+    def progress(self, state: Attacking) -> Progress:
+        """Stage of the search."""
+        stage, share = state.search.progress
+        return Progress(fraction=_READ + (_SEARCHED - _READ) * share, stage=stage)
+
+    def finish(self, state: Attacking, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+        """Apply the rules and report; there is no release. A part only tells its rules."""
+        found = state.search.result()
+        if job.part is not None and state.search.kept is not None:
+            return Outcome(summary={}, result=told(state.search.kept))
+        made = attack(state.target, state.seen, found.rules, state.spec.alpha, tick=_ticking(job, "attack", _SEARCHED))
+        attacked = groups_report.Attacked(found, state.auxiliary, state.target, made, state.unreached)
+        whole = groups_report.result(state.spec, attacked, guard=GUARD)
+        return Outcome(summary=groups_report.summary(whole), result=whole)
+
+    def pack(self, state: Attacking) -> Arrays:
+        """The search's state; the microfiles are read again."""
+        return state.search.pack()
+
+    def unpack(self, job: JobContext, arrays: Arrays) -> Attacking:
+        """Go on with a search."""
+        reading = _read(job)
+        vital = vital_of(reading.auxiliary)
+        return _attacking(reading, search_for(reading.spec, reading.seen, vital, arrays=arrays, threads=job.threads))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    spec: GroupSpec
+    auxiliary: Microfile
+    seen: Fuzzified
+    target: Microfile
+    target_seen: Fuzzified
+
+
+def _read(job: JobContext) -> _Reading:
+    spec = GroupSpec.model_validate({**job.spec, "seed": job.seed})
+    job.tick(0.0, "read")
+    shared = spec.target_dataset_id == spec.auxiliary_dataset_id and not spec.recode.target
+    split = (spec.split_by,) if spec.split_by is not None and spec.split_by not in spec.parameter else ()
+    wanted = Wanted(spec.variables, spec.recode.auxiliary, vital=spec.conditions)
+    if shared:
+        wanted = replace(wanted, parameter=spec.parameter, categories=split)
+    auxiliary = read(job.dataset_path("auxiliary_dataset_id"), wanted)
+    check_auxiliary(auxiliary)
+    seen = fuzzified(auxiliary, spec.variables)
+    job.tick(_READ / 2, "read")
+    if shared or job.part is not None:
+        return _Reading(spec, auxiliary.counted(), seen, auxiliary, seen)
+    path = job.dataset_path("target_dataset_id")
+    vital = spec.conditions if _tells(path, spec) else None
+    wanted = Wanted(spec.variables, recodings_of_target(spec), vital=vital, parameter=spec.parameter, categories=split)
+    target = read(path, wanted)
+    if not len(target.rows):
+        raise no_records("the target dataset", target, "/variables")
+    return _Reading(spec, auxiliary.counted(), seen, target, fuzzified(target, spec.variables))
+
+
+def _tells(path: Path, spec: GroupSpec) -> bool:
+    """Whether the target still has the columns that name the group."""
+    names, recode = set(column_names(path)), recodings_of_target(spec)
+    return all(names.issuperset(sources(one.column, recode)) for one in spec.conditions)
+
+
+def _attacking(reading: _Reading, search: Search) -> Attacking:
+    alpha, variables = reading.spec.alpha, reading.spec.variables
+    parts: list[tuple[Fuzzified, str]] = [(reading.seen, "auxiliary"), (reading.target_seen, "target")]
+    unreached = [term for seen, name in parts for term in groups_report.unreached(variables, seen.reach(), alpha, name)]
+    target = replace(reading.target, variables=())  # the rules see them as terms from here on
+    return Attacking(reading.spec, reading.auxiliary, target, reading.target_seen, tuple(unreached), search)
+
+
+def _ticking(job: JobContext, stage: str, start: float) -> Callable[[float], None]:
+    return lambda share: job.tick(start + (1.0 - start) * share, stage)

@@ -1,0 +1,138 @@
+"""What the linkage audit knows: the release as densities, the record behind every row, and what the adversary knows."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.columns import Missing
+from app.contracts.uncertain import UncertainSpec
+from app.errors import FieldError, InvalidError
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.frames.columns import numeric_columns
+from workers.frames.records import Records, complete_records
+from workers.methods.protocol import DatasetRef, JobContext
+from workers.methods.released.densities import released_densities
+from workers.methods.released.links import read_link
+from workers.methods.uncertain.request import wanted
+
+#: Share of the dataset that the weaker adversary knows.
+KNOWN_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """A release under attack.
+
+    Attributes
+    ----------
+    densities
+        What is published, M rows.
+    truth
+        The record behind each row, shape (M, n). Restricted.
+    k
+        Of the release, or of each row, shape (M,).
+    spec
+        What was asked for; None where rows have no densities of their own.
+    """
+
+    densities: Densities
+    truth: NDArray[np.float64]
+    k: float | NDArray[np.float64]
+    spec: UncertainSpec | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Records that an adversary knows.
+
+    Attributes
+    ----------
+    values
+        Shape (C, n).
+    of_row
+        Which of them stands behind each released row, shape (M,); -1 where he does not know that record.
+    k
+        Of all records or of each, shape (C,); None where he does not know it.
+    original
+        Whether he knows the whole original.
+    """
+
+    values: NDArray[np.float64]
+    of_row: NDArray[np.int64]
+    k: float | NDArray[np.float64] | None
+    original: bool
+
+    def part(self, rng: np.random.Generator) -> "Knowledge":
+        """What is left to somebody who knows a share of these records."""
+        count = len(self.values)
+        chosen = np.sort(rng.permutation(count)[: int(KNOWN_SHARE * count)])
+        place = np.full(count + 1, -1, dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        k = self.k[chosen] if isinstance(self.k, np.ndarray) else self.k
+        return replace(self, values=self.values[chosen], of_row=place[self.of_row], k=k, original=False)
+
+
+def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
+    """Read the release, the records behind its rows, and the adversary's dataset.
+
+    Raises
+    ------
+    InvalidError
+        The record behind each row is no longer known, or the adversary knows nothing.
+    """
+    release, link = job.releases["release_id"], read_link(job)
+    columns = release.spec["columns"]
+    known = complete_records(job.dataset_path(), columns, Missing.DROP)
+    if not len(known.rows):
+        detail = "no record of this dataset has values in all columns of the release"
+        raise InvalidError(detail, errors=[FieldError("/dataset_id", detail)])
+    apart = "original_id" in job.datasets
+    original = job.dataset_path("original_id") if apart else job.dataset_path()
+    truth = np.ascontiguousarray(numeric_columns(original, columns).values[link])
+    spec = None
+    k: float | NDArray[np.float64] = float(release.spec.get("k") or 1.0)
+    if release.method == "uncertain":
+        spec = UncertainSpec.model_validate({**release.spec, "seed": None})
+        k = wanted(original, spec, Records(truth, link, len(link)))
+    of_row = _places_of(truth, known.values) if apart else np.searchsorted(known.rows, link)
+    densities = released_densities(job) if spec is not None else _points(job, columns)
+    return Attacked(densities, truth, k, spec), Knowledge(
+        known.values, of_row, _known_k(job, spec, known, k), original=not apart
+    )
+
+
+def _known_k(
+    job: JobContext, spec: UncertainSpec | None, known: Records, k: float | NDArray[np.float64]
+) -> float | NDArray[np.float64] | None:
+    """The k that the adversary would calibrate his records with."""
+    if spec is None or spec.k_column is None:
+        return float(k) if spec is not None and not isinstance(k, np.ndarray) else None
+    path: Path = job.dataset_path()
+    return wanted(path, spec, known) if tells_k(job.datasets["dataset_id"], spec.k_column) else None
+
+
+def tells_k(dataset: DatasetRef, name: str) -> bool:
+    """Whether a dataset has a k for every record; one of another kind may have a column of that name all the same."""
+    summary = dataset.numeric.get(name)
+    complete = any(column.name == name and not column.missing for column in dataset.columns)
+    if summary is None or summary.infinite or summary.finite_minimum is None:
+        return False
+    return complete and summary.finite_minimum >= 1
+
+
+def _places_of(truth: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The first known record with the very values of each true one; -1 where there is none."""
+    codes = np.unique(np.vstack([values, truth]), axis=0, return_inverse=True)[1].ravel()
+    first = np.full(int(codes.max()) + 1, -1, dtype=np.int64)
+    first[codes[: len(values)][::-1]] = np.arange(len(values))[::-1]
+    return first[codes[len(values) :]]
+
+
+def _points(job: JobContext, columns: list[str]) -> Densities:
+    """Rows without densities: the nearest record fits best, distances in standard deviations of the rows."""
+    z = np.ascontiguousarray(numeric_columns(job.release_path(), columns).values)
+    spread = z.std(axis=0)
+    unit = np.where(spread > 0.0, spread, 1.0)
+    return Densities("gaussian", z, np.ascontiguousarray(np.broadcast_to(unit, z.shape)), None, unit)

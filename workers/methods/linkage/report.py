@@ -1,0 +1,62 @@
+"""What the linkage audit says: ranks in numbers, by fit alone and with scales matched."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.linkage import Attack, LinkageResult, Ranks
+from workers.algorithms.uncertain.linkage.attack import Linkage
+from workers.algorithms.uncertain.linkage.summary import summary
+
+_PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def result(
+    found: Mapping[str, Linkage],
+    *,
+    records: int,
+    candidates: int,
+    k: float | NDArray[np.float64],
+    posterior: bool = True,
+) -> dict[str, Any]:
+    """The job's whole result.
+
+    Parameters
+    ----------
+    found : attacks by name: `fit`, `fit_90`, `matched`, `matched_90`; all but the first may be missing.
+    records, candidates : rows of the release; records that the adversary knows.
+    k : of the release, or of each row.
+    posterior : whether rows have densities, of which posteriors are made.
+    """
+
+    def ranks(name: str) -> Ranks | None:
+        return _ranks(found[name], k, posterior=posterior) if name in found else None
+
+    matched = ranks("matched")
+    return LinkageResult(
+        **_ranks(found["fit"], k, posterior=posterior).model_dump(),
+        known_90=ranks("fit_90"),
+        records=records,
+        candidates=candidates,
+        sampled=len(found["fit"].rows),
+        k=None if isinstance(k, np.ndarray) else k,
+        with_scale_matching=None if matched is None else Attack(**matched.model_dump(), known_90=ranks("matched_90")),
+    ).model_dump(mode="json")
+
+
+def _ranks(linkage: Linkage, k: float | NDArray[np.float64], *, posterior: bool) -> Ranks:
+    made = summary(linkage, k, _PROBABILITIES)
+    intervals = None
+    if made.intervals is not None:
+        shown = {str(name): ends for name, ends in made.intervals.items()}
+        intervals = {name: ends for name, ends in shown.items() if posterior or name != "mean_posterior"}
+    return Ranks(
+        mean_rank=made.mean_rank,
+        rank_quantiles={str(p): value for p, value in made.quantiles.items()},
+        share_rank_1=made.share_rank_1,
+        share_below_k=made.share_below_k,
+        mean_posterior=made.mean_posterior if posterior else None,
+        intervals=intervals,
+    )

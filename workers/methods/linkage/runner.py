@@ -1,0 +1,246 @@
+"""Runner of the audit `linkage`: a release and somebody's knowledge in, the ranks of the true records out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.jobs import Progress
+from app.contracts.linkage import EXHAUSTIVE
+from app.contracts.uncertain import Scales
+from workers.algorithms.boxes.queries.linkage import box_of
+from workers.algorithms.uncertain.calibration import calibration
+from workers.algorithms.uncertain.calibration.state import Calibrated, UnreachableKError
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.linkage import attack as linkage
+from workers.algorithms.uncertain.linkage.attack import Linkage, Matching
+from workers.methods.linkage import report as linkage_report
+from workers.methods.linkage.boxes import attack_boxes
+from workers.methods.linkage.knowledge import Attacked, Knowledge, attacked
+from workers.methods.protocol import JobContext, Outcome
+from workers.methods.uncertain.request import request
+
+_READ = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Attacking:
+    """Where the work stands.
+
+    `pending` are the attacks still to be made, by name; `working` is the one under way, or the calibration before it;
+    `gone` tells the rows whose record was dismissed, while only the dismissed are counted.
+    """
+
+    records: int
+    candidates: int
+    k: float | NDArray[np.float64]
+    threads: int = 1
+    release: Attacked | None = None
+    knowledge: Mapping[str, Knowledge] = field(default_factory=dict)
+    pending: tuple[str, ...] = ()
+    working: linkage.State | calibration.State | None = None
+    found: Mapping[str, Linkage] = field(default_factory=dict)
+    gone: NDArray[np.bool_] | None = None
+
+
+class LinkageRunner:
+    """Makes the attacks one after the other."""
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Attack a few made-up rows and boxes."""
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(64, 2))
+        densities = Densities("gaussian", x + 0.1, np.ones_like(x), None, np.ones(2))
+        linkage.attack(linkage.init(densities, x, x, rng, matching=Matching(densities.scale, densities.scale)))
+        box_of(x, np.floor(x[:1]), np.ceil(x[:1]), tight=True)
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Attacking:
+        """Read the release and what the adversary knows.
+
+        Raises
+        ------
+        InvalidError
+            What only the records could tell.
+        """
+        job.tick(0.0, "read")
+        released = job.releases["release_id"]
+        if released.method == "boxes":
+            found, candidates = attack_boxes(job, rng)
+            return Attacking(released.rows, candidates, float(released.spec["k"]), found=found)
+        release, whole = attacked(job)
+        knowledge = {"": whole, "_90": whole.part(rng)}
+        matchable = release.spec is not None and whole.k is not None
+        names = ("fit", "fit_90", "matched", "matched_90") if matchable else ("fit", "fit_90")
+        return Attacking(
+            released.rows,
+            len(whole.values),
+            release.k,
+            threads=job.threads,
+            release=release,
+            knowledge=knowledge,
+            pending=tuple(name for name in names if _rows(name, knowledge[_known(name)])),
+        )
+
+    def step(self, state: Attacking, *, rng: np.random.Generator) -> Attacking:
+        """Advance the attack under way, or begin the next."""
+        name, working = state.pending[0], state.working
+        if working is None:
+            return _begun(state, name, rng)
+        if isinstance(working, linkage.State):
+            following = linkage.step(working)
+            if not linkage.done(following):
+                return replace(state, working=following)
+            return _finished(state, name, linkage.result(following))
+        return _calibrated(state, name, working, rng)
+
+    def done(self, state: Attacking) -> bool:
+        """Whether all attacks are made."""
+        return not state.pending
+
+    def progress(self, state: Attacking) -> Progress:
+        """Attacks made."""
+        made = len(state.found)
+        part = linkage.progress(state.working) if isinstance(state.working, linkage.State) else 0.0
+        share = (made + part) / max(made + len(state.pending), 1)
+        return Progress(fraction=_READ + (1.0 - _READ) * share, stage="attack")
+
+    def finish(self, state: Attacking, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+        """Say what was found; an audit has no release."""
+        result = linkage_report.result(
+            state.found,
+            records=state.records,
+            candidates=state.candidates,
+            k=state.k,
+            posterior=state.release is None or state.release.spec is not None,
+        )
+        return Outcome(summary=result, result=result)
+
+
+def _known(name: str) -> str:
+    return "_90" if name.endswith("_90") else ""
+
+
+def _rows(name: str, knowledge: Knowledge) -> bool:
+    """Whether there is a row to try: the weaker adversary is tried on those whose record he knows."""
+    return bool(len(knowledge.values)) and (not _known(name) or bool((knowledge.of_row >= 0).any()))
+
+
+def _begun(state: Attacking, name: str, rng: np.random.Generator) -> Attacking:
+    """The attack itself, or first the scales that the adversary computes again."""
+    release, knowledge = _release(state), state.knowledge[_known(name)]
+    if name.startswith("fit"):
+        return replace(state, working=_attack(state, name, knowledge, None, rng))
+    if knowledge.original and _common(release):
+        released = np.zeros(len(knowledge.values), dtype=np.bool_)
+        released[knowledge.of_row] = True
+        return _without(state, name, knowledge, np.flatnonzero(~released), rng)
+    if knowledge.original:  # he computes what the release computed: the published scales of the released records
+        row = np.arange(len(release.truth))
+        own = replace(knowledge, values=release.truth, of_row=row)
+        matching = Matching(release.densities.scale, release.densities.scale)
+        return replace(state, working=_attack(state, name, own, matching, rng))
+    if release.spec is None or knowledge.k is None:
+        msg = "scales are matched of densities only"
+        raise ValueError(msg)
+    asked = request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
+    return replace(state, working=calibration.init(knowledge.values, asked))
+
+
+def _calibrated(state: Attacking, name: str, working: calibration.State, rng: np.random.Generator) -> Attacking:
+    """Go on with the scales that the adversary computes; without them this attack is left out."""
+    try:
+        following = calibration.step(working)
+    except UnreachableKError:
+        return replace(state, working=None, pending=state.pending[1:])
+    if not calibration.done(following):
+        return replace(state, working=following)
+    knowledge = state.knowledge[_known(name)]
+    made = calibration.result(following)
+    if _common(_release(state)):
+        return _without(state, name, knowledge, np.delete(np.arange(len(knowledge.values)), made.rows), rng)
+    own, matching = _recomputed(_release(state), knowledge, made)
+    return replace(state, working=_attack(state, name, own, matching, rng))
+
+
+def _common(release: Attacked) -> bool:
+    """Whether scales tell no more than who was dismissed."""
+    return release.spec is not None and release.spec.scales is Scales.COMMON
+
+
+def _without(
+    state: Attacking, name: str, knowledge: Knowledge, dismissed: NDArray[np.int64], rng: np.random.Generator
+) -> Attacking:
+    """One scale for all: who was dismissed is left out of the candidates, so only these are counted again."""
+    fit = state.found[_fit(name)]
+    if not len(dismissed):
+        return _ended(state, name, fit)
+    release = _release(state)
+    working = linkage.init(
+        release.densities,
+        release.truth,
+        knowledge.values[dismissed],
+        rng,
+        included=np.zeros(len(release.truth), dtype=np.bool_),
+        rows=fit.rows,
+        threads=state.threads,
+    )
+    gone = np.isin(knowledge.of_row, dismissed)
+    return replace(state, working=working, gone=gone)
+
+
+def _finished(state: Attacking, name: str, found: Linkage) -> Attacking:
+    """An attack is over; where only the dismissed were counted, they are taken off what was found by fit."""
+    if state.gone is None:
+        return _ended(state, name, found)
+    fit = state.found[_fit(name)]
+    own = state.gone[fit.rows]  # the true record itself was dismissed: it would stand among the others if it were known
+    rank = fit.rank - (found.rank - 1.0) + own
+    weight = 1.0 / fit.posterior - (1.0 / found.posterior - 1.0) + own
+    return _ended(state, name, replace(fit, rank=rank, posterior=1.0 / np.maximum(weight, 1.0)))
+
+
+def _ended(state: Attacking, name: str, found: Linkage) -> Attacking:
+    return replace(state, working=None, gone=None, pending=state.pending[1:], found={**state.found, name: found})
+
+
+def _fit(name: str) -> str:
+    return f"fit{_known(name)}"
+
+
+def _recomputed(release: Attacked, knowledge: Knowledge, made: Calibrated) -> tuple[Knowledge, Matching]:
+    """Candidates with their scales.
+
+    Who is dismissed by this calibration is no candidate; the row of such a record counts as one whose scale he finds.
+    """
+    place = np.full(len(knowledge.values) + 1, -1, dtype=np.int64)
+    place[made.rows] = np.arange(len(made.rows))
+    of_row = place[knowledge.of_row]
+    scale = np.where((of_row >= 0)[:, None], made.scale[of_row], release.densities.scale)
+    return replace(knowledge, values=knowledge.values[made.rows], of_row=of_row), Matching(made.scale, scale)
+
+
+def _attack(
+    state: Attacking, name: str, candidates: Knowledge, matching: Matching | None, rng: np.random.Generator
+) -> linkage.State:
+    release = _release(state)
+    of_row = state.knowledge[_known(name)].of_row
+    return linkage.init(
+        release.densities,
+        release.truth,
+        candidates.values,
+        rng,
+        included=candidates.of_row >= 0,
+        rows=np.flatnonzero(of_row >= 0) if _known(name) else None,
+        matching=matching,
+        most=EXHAUSTIVE,
+        threads=state.threads,
+    )
+
+
+def _release(state: Attacking) -> Attacked:
+    if state.release is None:
+        msg = "boxes are attacked at once"
+        raise ValueError(msg)
+    return state.release

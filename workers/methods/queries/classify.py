@@ -1,0 +1,196 @@
+"""Releases made ready for classification by a kept column, one way for each method that published them.
+
+`uncertain`: the densities that fit a point best vote by their fit. `boxes`: the boxes about a point vote, all records
+of a box alike. `condensation`: the nearest condensed records vote. Rows whose label is missing have no vote.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import FieldError, InvalidError
+from workers.algorithms.boxes.queries import classification as box_classification
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.queries import classification
+from workers.frames.columns import numeric_columns
+from workers.frames.labels import Labels, read_labels
+from workers.methods.protocol import JobContext
+from workers.methods.released.boxes import released_boxes
+from workers.methods.released.densities import released_densities
+
+#: Rotated densities cost more by about this.
+_ROTATED: Final = 8
+#: What a class costs beside a density's column: it has a place in every answer.
+_VOTE: Final = 20
+_MOST_CLASSES: Final = 1_000
+#: Counts of classes in boxes: so many are held in memory.
+_MOST_VOTES: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Voted:
+    """Answers to Q points: class (Q,), probability of each class (Q, C)."""
+
+    label: NDArray[np.int64]
+    probability: NDArray[np.float64]
+
+
+class Classifiable(Protocol):
+    """A release that is ready."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Texts of the classes."""
+
+    def work(self, neighbours: int) -> float:
+        """What one point costs, in steps of a simple loop."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+
+    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+        """Classify points (Q, n)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedBoxes:
+    """A release of `boxes`."""
+
+    classes: tuple[str, ...]
+    ready: box_classification.Index
+
+    def work(self, neighbours: int) -> float:
+        """Boxes that lie together are passed over together; every box that may vote has its classes in memory."""
+        return float(self.ready.lower.size + _VOTE * (neighbours + 1) * len(self.classes))
+
+    @property
+    def nbytes(self) -> int:
+        """Bounds and votes."""
+        return _size(self.ready.lower, self.ready.upper, self.ready.votes, self.ready.low, self.ready.high)
+
+    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+        """By the boxes about a point."""
+        found = box_classification.classify(self.ready, points, neighbours, threads)
+        return Voted(found.label, found.probabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedDensities:
+    """A release of `uncertain`."""
+
+    classes: tuple[str, ...]
+    codes: NDArray[np.int64]
+    ready: classification.Index
+
+    def work(self, neighbours: int) -> float:
+        """Far densities are passed over."""
+        held = self.ready.densities
+        return float(held.z.size * (1 if held.axes is None else _ROTATED) + _VOTE * (len(self.classes) + neighbours))
+
+    @property
+    def nbytes(self) -> int:
+        """Densities, and what is known of each."""
+        held = self.ready.densities
+        return _size(held.z, held.scale, held.axes, self.codes, self.ready.top, self.ready.tree.order)
+
+    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+        """By the best fits."""
+        found = classification.classify(self.ready, self.codes, points, neighbours, threads)
+        return Voted(found.label, found.probabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedPoints:
+    """A release of `condensation`."""
+
+    classes: tuple[str, ...]
+    codes: NDArray[np.int64]
+    ready: classification.Index
+
+    def work(self, neighbours: int) -> float:
+        """Far records are passed over."""
+        return float(self.ready.densities.z.size + _VOTE * (len(self.classes) + neighbours))
+
+    @property
+    def nbytes(self) -> int:
+        """Records and their classes."""
+        held = self.ready.densities
+        return _size(held.z, held.scale, self.codes, self.ready.top, self.ready.tree.order)
+
+    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+        """By the nearest records, columns divided by their standard deviations in the release."""
+        found = classification.classify_by_nearest(self.ready, self.codes, points, neighbours, threads)
+        return Voted(found.label, found.probabilities)
+
+
+def classifiable(job: JobContext, label: str) -> Classifiable:
+    """The release of a question, made ready for one of its columns.
+
+    Raises
+    ------
+    InvalidError
+        If no row has a label, or there are too many different ones.
+    """
+    make: dict[str, Callable[[JobContext, Labels], Classifiable]] = {
+        "boxes": _boxes,
+        "uncertain": _densities,
+        "condensation": _points,
+    }
+    labels = read_labels(job.release_path(), label)
+    if not labels.classes:
+        raise _unfit(f"column {label!r} has no values")
+    if len(labels.classes) > _MOST_CLASSES:
+        raise _unfit(f"column {label!r} has {len(labels.classes):,} values; classes may be {_MOST_CLASSES:,} at most")
+    return make[job.releases["release_id"].method](job, labels)
+
+
+def warm_up() -> None:
+    """Classify by a few made-up boxes and densities, for the kernels."""
+    centres = np.arange(24.0).reshape(12, 2)
+    codes = np.arange(12, dtype=np.int64) % 2
+    boxes = box_classification.index(centres, centres + 1.0, np.ones((12, 2), dtype=np.int64))
+    ClassifiedBoxes((), boxes).classify(centres, neighbours=2, threads=1)
+    densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
+    ClassifiedDensities((), codes, classification.index(densities)).classify(centres, neighbours=2, threads=1)
+
+
+def _unfit(detail: str) -> InvalidError:
+    return InvalidError(detail, errors=[FieldError("/label", detail)])
+
+
+def _boxes(job: JobContext, labels: Labels) -> Classifiable:
+    boxes, voting = released_boxes(job), labels.codes >= 0
+    size = (len(boxes.counts), len(labels.classes))
+    if size[0] * size[1] > _MOST_VOTES:
+        raise _unfit(f"{size[1]:,} classes are too many for {size[0]:,} boxes; at most {_MOST_VOTES // size[0]:,}")
+    places = boxes.of_row[voting] * size[1] + labels.codes[voting]
+    votes = np.bincount(places, minlength=size[0] * size[1]).reshape(size)
+    return ClassifiedBoxes(labels.classes, box_classification.index(boxes.lower, boxes.upper, votes))
+
+
+def _densities(job: JobContext, labels: Labels) -> Classifiable:
+    held, voting = released_densities(job), labels.codes >= 0
+    densities = Densities(
+        held.model,
+        held.z[voting],
+        held.scale[voting],
+        None if held.axes is None else held.axes[voting],
+        held.unit,
+    )
+    return ClassifiedDensities(labels.classes, labels.codes[voting], classification.index(densities))
+
+
+def _points(job: JobContext, labels: Labels) -> Classifiable:
+    names = job.releases["release_id"].spec["columns"]
+    z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
+    spread, voting = z.std(axis=0), labels.codes >= 0
+    ready = classification.nearest_index(z[voting], np.where(spread > 0.0, spread, 1.0))
+    return ClassifiedPoints(labels.classes, labels.codes[voting], ready)
+
+
+def _size(*arrays: NDArray[Any] | None) -> int:
+    return sum(array.nbytes for array in arrays if array is not None)

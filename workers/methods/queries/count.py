@@ -1,0 +1,192 @@
+"""Releases made ready for counting, one way for each method that published them.
+
+`boxes`: records are spread evenly over their boxes; and so many lie in a query for certain. Weights do not matter: each
+row is one record, whatever it weighs in statistics. `uncertain`: the mass of the densities, given the declared domains.
+`condensation`, `swaps`: rows are counted as they are; of the latter, which may be wide, only the columns asked for are
+read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.algorithms.boxes.queries import counting as box_counting
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.queries import counting
+from workers.frames.columns import numeric_columns
+from workers.methods.protocol import JobContext, ReleaseRef
+from workers.methods.released.boxes import released_boxes
+from workers.methods.released.densities import released_densities
+
+#: Intervals by column, as a specification has them; null is an open end.
+Queries: TypeAlias = Sequence[Mapping[str, Sequence[float | None]]]
+
+#: A rotated density is asked for so many points.
+_ROTATED_POINTS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Answers to Q queries: estimate (Q,); standard error (Q,), certain bounds (Q, 2), where the method gives any."""
+
+    estimate: NDArray[np.float64]
+    standard_error: NDArray[np.float64] | None = None
+    guaranteed: NDArray[np.int64] | None = None
+
+
+class Countable(Protocol):
+    """A release that is ready."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What queries restrict, in the order of their arrays."""
+
+    @property
+    def work(self) -> float:
+        """What one query costs, in steps of a simple loop."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+
+    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:
+        """Answer queries (Q, n)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedBoxes:
+    """A release of `boxes`."""
+
+    columns: tuple[str, ...]
+    ready: box_counting.Index
+
+    @property
+    def work(self) -> float:
+        """Boxes that lie together are passed over together."""
+        return float(self.ready.lower.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bounds and counts."""
+        return self.ready.lower.nbytes + self.ready.upper.nbytes + self.ready.mass.nbytes
+
+    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:
+        """Spread evenly, and certain bounds."""
+        found = box_counting.count(self.ready, lower, upper, threads)
+        return Counted(found.estimate, guaranteed=np.stack([found.least, found.most], axis=1).astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class CountedDensities:
+    """A release of `uncertain`, or of `condensation` as densities without width."""
+
+    columns: tuple[str, ...]
+    ready: counting.Index
+    exact: bool
+
+    @property
+    def work(self) -> float:
+        """Far densities are passed over, rotated ones are not."""
+        densities = self.ready.densities
+        return float(densities.z.size * (1 if densities.axes is None else _ROTATED_POINTS))
+
+    @property
+    def nbytes(self) -> int:
+        """Twice what was read: sorted, and as it was."""
+        densities = self.ready.densities
+        parts = (densities.z, densities.scale, densities.axes)
+        return 3 * sum(part.nbytes for part in parts if part is not None)
+
+    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:
+        """Mass in the boxes."""
+        found = counting.count_indexed(self.ready, lower, upper, threads)
+        return Counted(found.estimate, None if self.exact else found.standard_error)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRows:
+    """A release of `swaps`: rows as they are, missing values included."""
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+
+    @property
+    def work(self) -> float:
+        """Every row is looked at."""
+        return 4.0 * max(self.values.size, len(self.values))
+
+    @property
+    def nbytes(self) -> int:
+        """The columns."""
+        return self.values.nbytes
+
+    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:  # noqa: ARG002
+        """Rows in the boxes; a missing value is in no interval, and matters only in a column that is restricted."""
+        estimate = np.empty(len(lower))
+        for query, (lo, hi) in enumerate(zip(lower, upper, strict=True)):
+            inside = np.ones(len(self.values), dtype=np.bool_)
+            for column in np.flatnonzero((lo > -np.inf) | (hi < np.inf)):
+                values = self.values[:, column]
+                inside &= (values >= lo[column]) & (values <= hi[column])
+            estimate[query] = np.count_nonzero(inside)
+        return Counted(estimate)
+
+
+def read_for(release: ReleaseRef, queries: Queries) -> tuple[str, ...]:
+    """The columns that are read for a question alone; none where a release is made ready for all questions."""
+    if release.method != "swaps":
+        return ()
+    asked = frozenset(name for query in queries for name in query)
+    return tuple(column.name for column in release.columns if column.name in asked)
+
+
+def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
+    """The release of a question, made ready; `columns` are those of `read_for`."""
+    make: dict[str, Callable[[JobContext], Countable]] = {
+        "boxes": _boxes,
+        "uncertain": _densities,
+        "condensation": _points,
+    }
+    method = job.releases["release_id"].method
+    return make[method](job) if method in make else _rows(job, columns)
+
+
+def warm_up() -> None:
+    """Count in a few made-up boxes and densities, for the kernels; those of rotated ones wait for the first."""
+    centres = np.arange(24.0).reshape(12, 2)
+    low, high = centres[:2] - 1.0, centres[:2] + 1.0
+    ones = np.ones(12, dtype=np.int64)
+    CountedBoxes((), box_counting.index(centres, centres + 1.0, ones)).count(low, high, threads=1)
+    densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
+    domain = (np.array([0.0, -np.inf]), np.array([np.inf, np.inf]))
+    CountedDensities((), counting.index(densities, domain), exact=False).count(low, high, threads=1)
+
+
+def _boxes(job: JobContext) -> Countable:
+    boxes = released_boxes(job)
+    ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts)
+    return CountedBoxes(tuple(job.releases["release_id"].spec["columns"]), ready)
+
+
+def _densities(job: JobContext) -> Countable:
+    spec = job.releases["release_id"].spec
+    ends = [spec["domains"].get(name, (-np.inf, np.inf)) for name in spec["columns"]]
+    low, high = np.array(ends, dtype=np.float64).T
+    ready = counting.index(released_densities(job), (np.ascontiguousarray(low), np.ascontiguousarray(high)))
+    return CountedDensities(tuple(spec["columns"]), ready, exact=False)
+
+
+def _points(job: JobContext) -> Countable:
+    names = tuple(job.releases["release_id"].spec["columns"])
+    z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
+    spread = z.std(axis=0)
+    unit = np.where(spread > 0.0, spread, 1.0)
+    ready = counting.index(Densities("uniform", z, np.zeros_like(z), None, unit))
+    return CountedDensities(names, ready, exact=True)
+
+
+def _rows(job: JobContext, columns: tuple[str, ...]) -> Countable:
+    return CountedRows(columns, numeric_columns(job.release_path(), columns).values)

@@ -1,0 +1,49 @@
+"""An uncertain release as the densities it publishes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.uncertain import SCALING_UNIT
+from app.db.repositories import releases
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.frames.columns import numeric_columns
+from workers.methods.protocol import JobContext
+
+
+def released_densities(job: JobContext, *, field: str = "release_id") -> Densities:
+    """The densities of the uncertain release that a field of the specification names.
+
+    Parameters
+    ----------
+    job
+        A job that works on the release.
+    field
+        The field.
+    """
+    release = job.releases[field]
+    names: Sequence[str] = release.spec["columns"]
+    read = numeric_columns(job.release_path(field), _published(names, rotated=release.spec["scaling"] == "rotated"))
+    parts = np.ascontiguousarray(read.values).reshape(release.rows, len(names), -1)
+    return Densities(
+        model=release.spec["model"],
+        z=np.ascontiguousarray(parts[:, :, 0]),
+        scale=np.ascontiguousarray(parts[:, :, 1]),
+        axes=np.ascontiguousarray(parts[:, :, 2:].transpose(0, 2, 1)) if parts.shape[2] > 2 else None,
+        unit=_units(job, names, field=field),
+    )
+
+
+def _published(names: Sequence[str], *, rotated: bool) -> list[str]:
+    extra = ["scale", *(f"axis_{i + 1}" for i in range(len(names)) if rotated)]
+    return [part for name in names for part in (name, *(f"{name}_{one}" for one in extra))]
+
+
+def _units(job: JobContext, names: Sequence[str], *, field: str) -> NDArray[np.float64]:
+    """The published unit of each column: it stands among the release's statistics."""
+    with job.database.read() as connection:
+        found = releases.get_statistics(connection, owner=job.owner, release_id=job.releases[field].id)
+    units: Mapping[str, Any] = {one["of"][0]: one["estimate"] for one in found or () if one["kind"] == SCALING_UNIT}
+    return np.array([float(units.get(name, 1.0)) for name in names])

@@ -1,0 +1,42 @@
+"""Links: which record of the original each row of a release stands for, written for audits and read by them alone."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.db.repositories import release_links
+from app.errors import FieldError, InvalidError
+from workers.methods.protocol import JobContext
+
+
+def write_link(link: NDArray[np.int64], scratch: Path) -> Path:
+    """Write a link to the scratch folder.
+
+    Parameters
+    ----------
+    link
+        Place in the dataset of the record that each released row stands for.
+    scratch
+        The job's folder.
+    """
+    path = scratch / "link.npy"
+    np.save(path, link, allow_pickle=False)
+    return path
+
+
+def read_link(job: JobContext, *, field: str = "release_id") -> NDArray[np.int64]:
+    """The link of the release that a field of the specification names.
+
+    Raises
+    ------
+    InvalidError
+        There is none: the original was deleted, or the release was made before links were kept.
+    """
+    with job.database.read() as connection:
+        key = release_links.get_key(connection, owner=job.owner, release_id=job.releases[field].id)
+    if key is None:
+        detail = "it is no longer known which record each row of this release stands for: without that, no audit"
+        raise InvalidError(detail, errors=[FieldError(f"/{field}", detail)])
+    found: NDArray[np.int64] = np.load(job.fetch(key), allow_pickle=False)
+    return found

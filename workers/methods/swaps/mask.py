@@ -1,0 +1,176 @@
+"""What `swaps` is to do: which places are masked, how far, who may leave and where to, by which metric."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from app.contracts.swaps import Mask, SwapsSpec
+from app.errors import FieldError, InfeasibleError, InvalidError, pointer
+from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.groups.signals.outliers import Outliers
+from workers.algorithms.groups.swaps.metric import Metric, encode
+from workers.algorithms.groups.swaps.problem import Problem, build
+from workers.algorithms.groups.swaps.restrictions import (
+    NoPartnerError,
+    NothingToMaskError,
+    Restriction,
+    UnreachableError,
+)
+from workers.methods.microfile.attack import Places, stand_out
+from workers.methods.microfile.microfile import Microfile
+
+#: Least distance between a bound and where the search sees no merit any more (the paper's 2 and 12).
+_SLACK: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """What is asked of the crisp auxiliary signal, by places among the parameter's values.
+
+    Attributes
+    ----------
+    restrictions : one per masked place.
+    sources, targets : places that members may leave and enter; None for what is usual.
+    ceilings : place -> most that its signal may become.
+    before : outliers of the signal as it is.
+    hidden : those among them that must not stand out any more: all of them, or of a given list those that stand out.
+    excluded : places that an expert does not count.
+    """
+
+    restrictions: tuple[Restriction, ...]
+    sources: tuple[int, ...] | None
+    targets: tuple[int, ...] | None
+    ceilings: dict[int, int]
+    before: Outliers
+    hidden: frozenset[int]
+    excluded: tuple[int, ...]
+
+
+def masking(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
+    """What is asked, in places.
+
+    Raises
+    ------
+    InfeasibleError
+        A parameter value that no in-range record has, or nothing stands out.
+    """
+    excluded = places.known(spec.outliers.exclude)
+    before = stand_out(crisp, spec.outliers, excluded)
+    if spec.mask == "outliers":
+        asked = _outliers(crisp, before)
+    else:
+        found = places.required([one.value for one in spec.mask], "/mask", "/value")
+        asked = tuple(_asked(one, place, int(crisp[place])) for one, place in zip(spec.mask, found, strict=True))
+    masked = {one.element for one in asked}
+    hidden = before.indexes if spec.mask == "outliers" else (place for place in before.indexes if place in masked)
+    ceilings = places.required([one.value for one in spec.ceilings], "/ceilings", "/value")
+    return Masking(
+        asked,
+        None if spec.sources is None else tuple(places.required(spec.sources, "/sources")),
+        None if spec.targets is None else tuple(places.required(spec.targets, "/targets")),
+        {place: one.at_most for place, one in zip(ceilings, spec.ceilings, strict=True)},
+        before,
+        frozenset(hidden),
+        tuple(excluded),
+    )
+
+
+def _outliers(crisp: IntArray, before: Outliers) -> tuple[Restriction, ...]:
+    """High outliers down to the largest value that is none, low ones up to the smallest."""
+    usual = np.delete(crisp, list(before.order))
+    low, high = (int(usual.min()), int(usual.max())) if len(usual) else (0, 0)
+    found = [
+        _lowered(place, high, int(crisp[place])) if crisp[place] > high else _raised(place, low, int(crisp[place]))
+        for place in before.indexes
+        if crisp[place] > high or crisp[place] < low
+    ]
+    if not found:
+        detail = "nothing to mask: no place stands out in the crisp auxiliary signal that is not excluded"
+        raise InfeasibleError(detail, errors=[FieldError("/mask", detail)])
+    return tuple(found)
+
+
+def _asked(mask: Mask, place: int, now: int) -> Restriction:
+    if mask.at_most is not None:
+        return _lowered(place, mask.at_most, now, mask.zero_at)
+    return _raised(place, mask.at_least or 1, now, mask.zero_below)
+
+
+def _lowered(place: int, bound: int, now: int, zero: int | None = None) -> Restriction:
+    return Restriction(place, bound, max(now, bound + _SLACK) if zero is None else zero)
+
+
+def _raised(place: int, bound: int, now: int, zero: int | None = None) -> Restriction:
+    return Restriction(place, bound, min(now, bound - _SLACK) if zero is None else zero)
+
+
+def metric_of(spec: SwapsSpec) -> Metric:
+    """The weights, in the order of the specification's columns."""
+    if spec.metric is None:
+        msg = "the specification was not filled in"
+        raise ValueError(msg)
+    return Metric(tuple(spec.metric.ordinal.values()), tuple(spec.metric.categorical.values()))
+
+
+def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: Masking) -> Problem:
+    """The problem of swapping, checked.
+
+    Raises
+    ------
+    InfeasibleError
+        Nothing to mask, nobody to swap with, or a bound that cannot be reached; says how far it can go.
+    InvalidError
+        Sources and targets that contradict the mask, or a column without an order.
+    """
+    try:
+        return build(
+            microfile.parameter,
+            len(microfile.parameter_values),
+            member,
+            _encoded(spec, microfile),
+            metric_of(spec),
+            asked.restrictions,
+            sources=asked.sources,
+            targets=asked.targets,
+        )
+    except NothingToMaskError:
+        raise _infeasible("/mask", "nothing to mask: every masked place meets its bound as it is") from None
+    except NoPartnerError as error:
+        where = "/sources" if error.what == "members in the sources" else "/targets"
+        raise _infeasible(where, f"no eligible partner: there are no {error.what}") from None
+    except UnreachableError as error:
+        raise unreachable(spec, asked.restrictions, error) from None
+    except ValueError as error:
+        raise InvalidError(str(error), errors=[FieldError("/sources", str(error))]) from None
+
+
+def _encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
+    missing = np.asarray(np.isnan(microfile.numbers).any(axis=0))
+    gaps = missing | np.isinf(microfile.numbers).any(axis=0)
+    if gaps.any():
+        names = list(spec.metric.ordinal) if spec.metric is not None else []
+        errors = [
+            FieldError(
+                pointer("metric", "ordinal", names[index]),
+                f"column {names[index]!r} has {'missing' if missing[index] else 'infinite'} values in range: "
+                "weigh it as categorical",
+            )
+            for index in np.flatnonzero(gaps)
+        ]
+        raise InvalidError("ordinal columns with missing or infinite values; see `errors`", errors=errors)
+    return encode(metric_of(spec), microfile.numbers, microfile.categories)
+
+
+def unreachable(spec: SwapsSpec, restrictions: Sequence[Restriction], error: UnreachableError) -> InfeasibleError:
+    """How far it can go."""
+    places = [one.element for one in restrictions]
+    told = f"{error.asked} asked, {error.reachable} is as far as it can go: {error.reason}"
+    if error.element is None or spec.mask == "outliers" or error.element not in places:
+        return _infeasible("/mask", told)
+    return _infeasible(pointer("mask", places.index(error.element)), told)
+
+
+def _infeasible(where: str, detail: str) -> InfeasibleError:
+    return InfeasibleError(detail, errors=[FieldError(where, detail)])

@@ -1,0 +1,89 @@
+"""The release of `swaps`: the dataset with some parameter values exchanged, rows in random order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from app.contracts.swaps import SwapsSpec
+from app.jobs.swaps import Model
+from workers.algorithms.core.types import IntArray
+from workers.algorithms.groups.swaps.problem import Swaps
+from workers.frames.dependencies import telltales
+from workers.frames.exchanging import exchanged
+from workers.frames.harmonised import sources
+from workers.frames.release import write_release
+from workers.methods.microfile.microfile import Microfile
+from workers.methods.protocol import DraftFile, JobContext, ReleaseDraft
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What becomes of the dataset.
+
+    Attributes
+    ----------
+    names : published columns, in the dataset's order.
+    moved : those that the parameter is made from: what is exchanged.
+    positions : (rows,), whose parameter each row of the dataset gets.
+    """
+
+    names: tuple[str, ...]
+    moved: tuple[str, ...]
+    positions: IntArray
+
+    @classmethod
+    def of(cls, spec: SwapsSpec, model: Model, job: JobContext, microfile: Microfile, swaps: Swaps) -> Self:
+        """The exchange that swaps of in-range records are."""
+        dataset = job.datasets["dataset_id"]
+        moved = dict.fromkeys(source for name in spec.parameter for source in sources(name, model.recode))
+        positions = np.arange(dataset.rows, dtype=np.int64)
+        ours, theirs = microfile.rows[swaps.source_row], microfile.rows[swaps.partner_row]
+        positions[ours], positions[theirs] = theirs, ours
+        return cls(
+            names=tuple(column.name for column in dataset.columns if column.name not in spec.drop),
+            moved=tuple(moved),
+            positions=positions,
+        )
+
+    def telltale(self, job: JobContext, tick: Callable[[float], None]) -> dict[str, int]:
+        """Published columns that betray who was exchanged, and how many."""
+        others = [name for name in self.names if name not in self.moved]
+        return telltales(job.dataset_path(), others, self.moved, self.positions, tick=tick)
+
+    def release(self, spec: SwapsSpec, job: JobContext, *, rng: np.random.Generator) -> ReleaseDraft:
+        """Write the files; what is masked, by which rules, and what was left out is not published."""
+        order = rng.permutation(len(self.positions)).astype(np.int64)
+        table = exchanged(job.dataset_path(), self.names, self.moved, self.positions, order)
+        files = write_release(table, job.scratch, spec.formats)
+        types = {column.name: str(column.type) for column in job.datasets["dataset_id"].columns}
+        return ReleaseDraft(
+            rows=len(order),
+            columns=[{"name": name, "type": types[name]} for name in self.names],
+            files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+            flags=flags(spec),
+            parameters=public_parameters(spec),
+        )
+
+
+def exchanged_codes(parameter: IntArray, swaps: Swaps) -> IntArray:
+    """Submicrofile of each in-range record after the swaps."""
+    codes = parameter.copy()
+    codes[swaps.source_row], codes[swaps.partner_row] = parameter[swaps.partner_row], parameter[swaps.source_row]
+    return codes
+
+
+def flags(spec: SwapsSpec) -> list[str]:
+    """What a reader of the release must know, in fixed words (docs/group-anonymity.md explains each)."""
+    raised = {
+        "parameter-values-swapped": True,
+        "records-not-anonymous": True,
+        "reproducible": spec.seed is not None,
+    }
+    return [name for name, is_raised in raised.items() if is_raised]
+
+
+def public_parameters(spec: SwapsSpec) -> dict[str, Any]:
+    """What a release may say of how it was made."""
+    return {"method": spec.method, "parameter": list(spec.parameter), "search": spec.search.method}

@@ -1,0 +1,159 @@
+"""What the job `swaps` says; all of it is restricted to its owner, for it tells who was exchanged and which places."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from app.contracts.groups import SignalKind
+from app.contracts.swaps import LISTED_SWAPS, Again, AttackAgain, Generations, SwapRun, SwapsResult, SwapsSpec
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.groups.rules.rules import Rules
+from workers.algorithms.groups.signals.signals import signals
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, after
+from workers.methods.microfile.attack import in_kind, stand_out
+from workers.methods.microfile.microfile import Microfile
+from workers.methods.swaps.mask import Masking
+from workers.methods.swaps.search import Ran, Run, is_valid
+
+#: Searches with more generations, all runs together, are told in the whole result only, not in the job's summary.
+SUMMARY_GENERATIONS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What some rules see: the grades of the in-range records.
+
+    Attributes
+    ----------
+    rules : how they were found is said elsewhere.
+    membership : (N,).
+    """
+
+    rules: Rules
+    membership: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """All that the job found.
+
+    Attributes
+    ----------
+    microfile : the in-range records before.
+    asked : what was to be masked.
+    problem, ran, bound : what was searched, what every run came to, and the cheapest swaps for the same numbers.
+    parameter : (N,) submicrofile of each in-range record after.
+    old, new : what the rules see that were masked against, and those learned anew.
+    learned : how the latter were found, or why there are none.
+    telltale : published columns that betray swaps.
+    """
+
+    microfile: Microfile
+    asked: Masking
+    problem: Problem
+    ran: Ran
+    bound: Swaps
+    parameter: IntArray
+    old: View
+    new: View | None
+    learned: str
+    telltale: Mapping[str, int]
+
+
+def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> dict[str, Any]:
+    """The whole result."""
+    before, crisp = done.problem.crisp, after(done.problem, done.ran.chosen.swaps)
+    outliers = stand_out(crisp, spec.outliers, done.asked.excluded)
+    made = SwapsResult(
+        records=len(done.microfile.rows) + done.microfile.left_out.records,
+        in_range=len(done.microfile.rows),
+        left_out=done.microfile.left_out,
+        members=int(before.sum()),
+        swaps=len(done.ran.chosen.swaps.source),
+        distortion=done.ran.chosen.swaps.distortion,
+        assignment_distortion=done.bound.distortion,
+        fitness=done.ran.chosen.fitness,
+        valid=is_valid(done.asked, outliers),
+        parameter_values=done.microfile.parameter_values,
+        sizes=_whole(np.bincount(done.parameter, minlength=len(before))),
+        masked=tuple(one.element for one in done.asked.restrictions),
+        bounds=tuple((one.bound, None) if one.raises else (None, one.bound) for one in done.asked.restrictions),
+        signal_before=_whole(before),
+        signal_after=_whole(crisp),
+        outliers_before=done.asked.before.indexes,
+        outliers_after=outliers.indexes,
+        runs=tuple(_run(spec, done, one) for one in done.ran.runs),
+        generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
+        attack_again=AttackAgain(
+            old_rules=_again(spec, alpha, kind, done, done.old),
+            new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
+            learned=done.learned,
+        ),
+        telltale_columns=dict(done.telltale),
+        swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),
+        swap_list_complete=len(done.ran.chosen.swaps.source) <= LISTED_SWAPS,
+    )
+    return made.model_dump(mode="json")
+
+
+def _run(spec: SwapsSpec, done: Swapped, run: Run) -> SwapRun:
+    now = stand_out(after(done.problem, run.swaps), spec.outliers, done.asked.excluded)
+    return SwapRun(
+        swaps=len(run.swaps.source),
+        distortion=run.swaps.distortion,
+        fitness=run.fitness,
+        valid=is_valid(done.asked, now),
+        valid_share=run.valid_share,
+        completed=run.completed,
+    )
+
+
+def _pairs(done: Swapped) -> list[tuple[int, int]]:
+    """Rows of the dataset that exchange their parameter values."""
+    swaps, rows = done.ran.chosen.swaps, done.microfile.rows
+    return list(zip(rows[swaps.source_row].tolist(), rows[swaps.partner_row].tolist(), strict=True))
+
+
+def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view: View) -> Again:
+    seen = signals(done.parameter, len(done.problem.crisp), None, view.membership, alpha)
+    signal = in_kind(seen.auxiliary, seen.sizes, kind)
+    outliers = stand_out(signal, spec.outliers, done.asked.excluded)
+    masked = {one.element for one in done.asked.restrictions}
+    return Again(
+        rules=len(view.rules),
+        signal=tuple(float(value) for value in signal),
+        crisp_signal=tuple(float(value) for value in in_kind(seen.crisp, seen.sizes, kind)),
+        outliers=outliers.indexes,
+        found=tuple(place for place in outliers.indexes if place in masked),
+    )
+
+
+def _generations(history: FloatArray) -> Generations:
+    best, mean, spread = (tuple(column.tolist()) for column in history.T)
+    return Generations(best=best, mean=mean, spread=spread)
+
+
+def _whole(values: IntArray) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """The result without who was exchanged, and without the course of a long search."""
+    hidden = {"swap_list", "swap_list_complete"}
+    if sum(len(run["best"]) for run in whole["generations"]) > SUMMARY_GENERATIONS:
+        hidden.add("generations")
+    return {name: value for name, value in whole.items() if name not in hidden}
+
+
+def learned_text(spec: SwapsSpec, search: str) -> str:
+    """How rules were found anew (by which search), or why not."""
+    if search:
+        return (
+            f"what the adversary can do: the search of the model's own job ({search}) again, on the auxiliary dataset "
+            "and from another seed; its rules were then applied to the protected file"
+        )
+    if not spec.learn_again:
+        return "not asked for"
+    return "not possible: the model was given, and with it nothing that new rules could be learned from"

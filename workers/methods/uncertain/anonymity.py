@@ -1,0 +1,104 @@
+"""What an uncertain release's job says of anonymity beyond its own k: beside kept columns, and after further draws."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.uncertain import Anonymity, Scales, UncertainSpec
+from workers.algorithms.uncertain.calibration.expected import Anonymity as Evaluated
+from workers.algorithms.uncertain.calibration.expected import anonymity
+from workers.algorithms.uncertain.calibration.state import Calibrated
+from workers.frames.classes import classes
+from workers.frames.columns import take_rows
+from workers.frames.records import Records
+from workers.methods.protocol import JobContext
+
+#: Records that are evaluated of one set of candidates; of more, an even sample.
+_MOST = 2_000
+#: Sets of candidates that are evaluated; of more, an even sample.
+_MOST_CLASSES = 5_000
+_TOLERANCE = 1e-3
+_FRACTION = 0.95
+
+
+def expected(calibrated: Calibrated) -> Anonymity:
+    """Expected anonymity of the released records."""
+    found = calibrated.expected
+    return Anonymity(min=found.least, mean=found.mean, max=found.largest, evaluated=found.evaluated)
+
+
+def with_kept(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
+    """Expected anonymity among the released records that agree in the kept columns; None where none are kept.
+
+    Parameters
+    ----------
+    job : told how far it is; where the records' kept columns are read.
+    spec : what was asked.
+    records, calibrated : the records and their densities.
+    """
+    if not spec.keep:
+        return None
+    codes = classes(take_rows(job.dataset_path(), spec.keep, records.rows[calibrated.rows])).astype(np.int64)
+    matched = _matched(spec, calibrated)
+    members = _by_class(codes * (int(matched.max()) + 1) + matched)
+    alone = [np.ones(sum(len(one) == 1 for one in members))]
+    several = [one for one in members if len(one) > 1]
+    step = max(1, -(-len(several) // _MOST_CLASSES))
+    return _summary(alone + [_among(job, records, calibrated, members=one).least for one in several[::step]])
+
+
+def after_draws(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
+    """Expected anonymity when all draws of these data are known, had all of them these scales; None at the first.
+
+    Notes
+    -----
+    Gaussian: the mean of m draws is one draw with scale / sqrt(m), exactly. Uniform: a record stays possible where it
+    is in all m cubes, with probability prod (1 - |w|/a)^m >= prod max(1 - m |w|/a, 0): as in one cube of side a/m.
+    """
+    if job.draw == 1:
+        return None
+    members = _by_class(_matched(spec, calibrated))
+    if calibrated.model == "uniform":
+        calibrated = replace(calibrated, scale=calibrated.scale / job.draw)
+    draws = job.draw if calibrated.model == "gaussian" else 1
+    return _summary([_among(job, records, calibrated, members=one, draws=draws).least for one in members])
+
+
+def _matched(spec: UncertainSpec, calibrated: Calibrated) -> NDArray[np.int64]:
+    """Who is still a candidate for whom after scales have been compared: those who share one, where scales are shared.
+
+    Scales per record leave nobody; what is said of such a release is the paper's count, among all.
+    """
+    if spec.scales in {Scales.COMMON, Scales.PER_RECORD}:
+        return np.zeros(len(calibrated.rows), dtype=np.int64)
+    shape = calibrated.scale
+    if calibrated.axes is not None:
+        shape = np.hstack([shape, calibrated.axes.reshape(len(shape), -1)])
+    return np.unique(shape, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _by_class(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def _among(
+    job: JobContext, records: Records, calibrated: Calibrated, *, members: NDArray[np.int64], draws: int = 1
+) -> Evaluated:
+    """Expected anonymity of some released records among themselves, of very many of a sample."""
+    job.tick(_FRACTION, "anonymity")
+    part = replace(
+        calibrated,
+        rows=calibrated.rows[members],
+        scale=np.ascontiguousarray(calibrated.scale[members]),
+        axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[members]),
+    )
+    asked = np.unique(np.linspace(0, len(members) - 1, min(len(members), _MOST)).astype(np.int64))
+    return anonymity(records.values, part, draws=draws, asked=asked, tolerance=_TOLERANCE, threads=job.threads)
+
+
+def _summary(parts: Sequence[NDArray[np.float64]]) -> Anonymity:
+    found = np.concatenate(parts)
+    return Anonymity(min=float(found.min()), mean=float(found.mean()), max=float(found.max()), evaluated=len(found))

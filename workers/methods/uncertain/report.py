@@ -1,0 +1,109 @@
+"""What an uncertain release and its job say in words and numbers: result, public statistics, flags, schema."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.uncertain import Anonymity, Scales, Scaling, UncertainResult, UncertainSpec
+from workers.algorithms.uncertain.calibration.state import Calibrated
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.frames.records import Records
+from workers.methods.protocol import DatasetRef
+
+_SPEC = frozenset(
+    {"method", "columns", "k", "k_column", "model", "scales", "dismiss", "scaling", "minimum_scale", "domains", "keep"}
+)
+
+
+def result(
+    spec: UncertainSpec,
+    records: Records,
+    calibrated: Calibrated,
+    *,
+    expected: tuple[Anonymity, float],
+    draw: int,
+    with_keep: Anonymity | None,
+    all_draws: Anonymity | None,
+) -> dict[str, Any]:
+    """The job's whole result.
+
+    Parameters
+    ----------
+    spec : what was asked.
+    records : the complete records.
+    calibrated : their densities.
+    expected : anonymity, and by how much the true one may exceed it.
+    draw : 1 for the first release of these data.
+    with_keep : among records with the same kept columns, where any are kept.
+    all_draws : given all draws, where this is not the first.
+    """
+    made = UncertainResult(
+        records=records.total,
+        released=len(calibrated.rows),
+        dismissed=len(records.rows) - len(calibrated.rows),
+        dropped=records.total - len(records.rows),
+        k=None if spec.k_column is not None else spec.k,
+        model=spec.model,
+        scales=spec.scales,
+        scaling=spec.scaling,
+        expected_anonymity=expected[0],
+        certified_error=expected[1],
+        zero_scale_records=calibrated.zero_scale,
+        mean_scale=dict(zip(spec.columns, calibrated.scale.mean(axis=0).tolist(), strict=True)),
+        cells=calibrated.cells,
+        expected_anonymity_with_keep=with_keep,
+        draw=draw,
+        expected_anonymity_of_all_draws=all_draws,
+    )
+    return made.model_dump(mode="json")
+
+
+def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64], *, rows: int) -> dict[str, Any]:
+    """What a release of so many rows may say of how it was made.
+
+    The cells' size follows from the largest k where records have their own, and from the number of complete records
+    where 8 k are more: neither is anybody's business. A cell with all that is released has no size worth telling.
+    """
+    shown = _SPEC - {"k"} if spec.k_column is not None else _SPEC
+    if spec.k_column is None and (spec.cell_size is None or spec.cell_size < rows):
+        shown |= {"cell_size"}
+    return spec.model_dump(mode="json", include=set(shown)) | {
+        "scaling_units": dict(zip(spec.columns, unit.tolist(), strict=True))
+    }
+
+
+def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, draw: int) -> list[str]:
+    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
+    raised = {
+        "scales-per-record": spec.scales is Scales.PER_RECORD,
+        "zero-scale": bool((scale == 0.0).any()),
+        "rare-records-dismissed": bool(spec.dismiss),
+        "kept-columns-not-counted": bool(spec.keep),
+        "repeated-draw": draw > 1,
+        "reproducible": spec.seed is not None,
+    }
+    return [name for name, is_raised in raised.items() if is_raised]
+
+
+def release_columns(spec: UncertainSpec, densities: Densities) -> dict[str, NDArray[Any]]:
+    """One row a record: where its density is centred, how wide it is and, rotated, along which axes."""
+    columns: dict[str, NDArray[Any]] = {}
+    for index, name in enumerate(spec.columns):
+        columns[name] = np.ascontiguousarray(densities.z[:, index])
+        columns[f"{name}_scale"] = np.ascontiguousarray(densities.scale[:, index])
+        if densities.axes is not None:
+            for axis in range(len(spec.columns)):
+                columns[f"{name}_axis_{axis + 1}"] = np.ascontiguousarray(densities.axes[:, axis, index])
+    return columns
+
+
+def release_schema(spec: UncertainSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+    """Names and types of the release's columns."""
+    types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
+    axes = [f"axis_{i}" for i in range(1, len(spec.columns) + 1)] if spec.scaling is Scaling.ROTATED else []
+    own = [part for name in spec.columns for part in (name, *(f"{name}_{extra}" for extra in ("scale", *axes)))]
+    return [
+        *({"name": name, "type": "number"} for name in own),
+        *({"name": name, "type": types[name]} for name in spec.keep),
+    ]

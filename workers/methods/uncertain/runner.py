@@ -1,0 +1,210 @@
+"""Runner of `uncertain`: columns in, densities that k records fit out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.jobs import Progress
+from app.contracts.releases import ReleaseFormat
+from app.contracts.uncertain import UncertainSpec
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.errors import FieldError, InfeasibleError, InvalidError
+from app.jobs.draws import refuse_repeat
+from workers.algorithms.core.errors import InvalidColumnError
+from workers.algorithms.uncertain.calibration import calibration
+from workers.algorithms.uncertain.calibration.calibration import State
+from workers.algorithms.uncertain.calibration.drawing import draw
+from workers.algorithms.uncertain.calibration.state import Calibrated, Request, UnreachableKError
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.frames.columns import take_rows
+from workers.frames.records import Records, complete_records
+from workers.frames.release import ReleaseFile, write_release
+from workers.methods.protocol import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.methods.released.links import write_link
+from workers.methods.uncertain import report as uncertain_report
+from workers.methods.uncertain import warnings as uncertain_warnings
+from workers.methods.uncertain.anonymity import after_draws, expected, with_kept
+from workers.methods.uncertain.estimates import public_estimates
+from workers.methods.uncertain.request import request, wanted
+
+#: Share of the whole job that is spent before the calibration and before the release is written.
+_READ, _CALIBRATED = 0.05, 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrating:
+    """Where the work stands: the algorithm's state, and which records it works on."""
+
+    spec: UncertainSpec
+    records: Records
+    algorithm: State
+
+
+class UncertainRunner:
+    """Reads the columns, calibrates every record's density, draws from it, writes the release."""
+
+    #: Of what checkpoints hold.
+    algorithm = 2
+
+    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+        """Calibrate a few made-up records in every way."""
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=(64, 2))
+        requests = (
+            Request(k=3.0),
+            Request(k=3.0, model="uniform"),
+            Request(k=3.0, scales="levels"),
+            Request(k=3.0, scales="levels", model="uniform"),
+            Request(k=3.0, scales="shared", scaling="local"),
+            Request(k=3.0, scales="per_record", scaling="rotated"),
+        )
+        for asked in requests:
+            draw(values, calibration.calibrate(values, asked), rng)
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
+        """Read the columns and leave out what the specification says.
+
+        Raises
+        ------
+        InfeasibleError, InvalidError
+            What only the records could tell.
+        """
+        spec = _specification(job)
+        refuse_repeat(job.draw - 1, allowed=spec.allow_repeat)
+        job.tick(0.0, "read")
+        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        return Calibrating(spec, records, _begun(job, spec, records))
+
+    def pack(self, state: Calibrating) -> Arrays:
+        """What the calibration has found; the records are read again."""
+        return calibration.pack(state.algorithm)
+
+    def unpack(self, job: JobContext, arrays: Arrays) -> Calibrating:
+        """Go on with a calibration."""
+        spec = _specification(job)
+        job.tick(0.0, "read")
+        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        return Calibrating(spec, records, _begun(job, spec, records, arrays=arrays))
+
+    def step(self, state: Calibrating, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
+        """Advance the calibration."""
+        try:
+            following = calibration.step(state.algorithm)
+        except UnreachableKError as error:
+            raise _infeasible(error, state.spec) from None
+        return Calibrating(state.spec, state.records, following)
+
+    def done(self, state: Calibrating) -> bool:
+        """Whether every density is known."""
+        return calibration.done(state.algorithm)
+
+    def progress(self, state: Calibrating) -> Progress:
+        """Stage of the calibration."""
+        stage, share = calibration.progress(state.algorithm)
+        return Progress(fraction=_READ + (_CALIBRATED - _READ) * share, stage=stage)
+
+    def finish(self, state: Calibrating, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+        """Draw, write the release, rows in random order, and the result."""
+        spec, records, calibrated = state.spec, state.records, calibration.result(state.algorithm)
+        job.tick(_CALIBRATED, "draw")
+        drawn = draw(records.values, calibrated, rng)
+        order = rng.permutation(len(calibrated.rows))
+        densities = _densities(calibrated, drawn, order)
+        link = records.rows[calibrated.rows[order]]
+        job.tick(_CALIBRATED + 0.05, "release")
+        kept = take_rows(job.dataset_path(), spec.keep, link)
+        columns = uncertain_report.release_columns(spec, densities) | {name: kept[name] for name in spec.keep}
+        files = write_release(columns, job.scratch, spec.formats)
+        anonymity = expected(calibrated)
+        result = uncertain_report.result(
+            spec,
+            records,
+            calibrated,
+            expected=(anonymity, calibrated.certified_error),
+            draw=job.draw,
+            with_keep=with_kept(job, spec, records, calibrated),
+            all_draws=after_draws(job, spec, records, calibrated),
+        )
+        truth = np.ascontiguousarray(records.values[calibrated.rows[order]])
+        found = uncertain_warnings.attacked(job, densities, truth, records.values, rng)
+        public = uncertain_warnings.of_release(spec, densities)
+        warnings = uncertain_warnings.of_job(spec, calibrated, found=found, anonymity=anonymity, public=public)
+        return Outcome(
+            summary=result,
+            result=result,
+            warnings=warnings,
+            release=_draft(spec, job, calibrated, densities, files=files, link=link, public=public),
+        )
+
+
+def _draft(
+    spec: UncertainSpec,
+    job: JobContext,
+    calibrated: Calibrated,
+    densities: Densities,
+    *,
+    files: Mapping[ReleaseFormat, ReleaseFile],
+    link: NDArray[np.int64],
+    public: Sequence[Warning],
+) -> ReleaseDraft:
+    """What is published; only the link is not."""
+    return ReleaseDraft(
+        rows=len(link),
+        columns=uncertain_report.release_schema(spec, job.dataset),
+        files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+        flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
+        statistics=public_estimates(spec.columns, densities),
+        parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(link)),
+        link=write_link(link, job.scratch),
+        warnings=public,
+        draw=job.draw,
+    )
+
+
+def _specification(job: JobContext) -> UncertainSpec:
+    """The job's specification; the seed stands beside it, never in it."""
+    return UncertainSpec.model_validate({**job.spec, "seed": job.seed})
+
+
+def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Arrays | None = None) -> State:
+    """The first state of the calibration, or of one that goes on from a checkpoint.
+
+    Raises
+    ------
+    InfeasibleError, InvalidError
+        What the records do not admit.
+    """
+    if not len(records.rows):
+        detail = "no record is complete: there is nothing to publish"
+        raise InfeasibleError(detail, errors=[FieldError("/missing", detail)])
+    try:
+        k = wanted(job.dataset_path(), spec, records)
+        asked = request(spec, records.values, k, threads=job.threads)
+        if arrays is not None:
+            return calibration.unpack(records.values, asked, arrays)
+        return calibration.init(records.values, asked)
+    except InvalidColumnError as error:
+        detail = f"column {spec.columns[error.column]!r}: {error.reason}"
+        raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+
+
+def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
+    """What would be feasible; a k that stands in a column is a cell of somebody's, and is not told."""
+    where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
+    asked = f"k = {error.asked:g} asked" if spec.k_column is None else "larger k asked in the column than can be had"
+    detail = f"{asked}, {error.records} records{where}; no noise makes so many fit, the largest k is {error.largest}"
+    return InfeasibleError(detail, errors=[FieldError("/k" if spec.k_column is None else "/k_column", detail)])
+
+
+def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArray[np.int64]) -> Densities:
+    """What is released, in the order of the release."""
+    return Densities(
+        model=calibrated.model,
+        z=np.ascontiguousarray(drawn[order]),
+        scale=np.ascontiguousarray(calibrated.scale[order]),
+        axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[order]),
+        unit=calibrated.unit,
+    )

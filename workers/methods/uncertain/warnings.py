@@ -1,0 +1,147 @@
+"""What an uncertain release and its job warn of.
+
+A release's warnings follow from what is published; a job's may say what only its keepers may know.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from app.contracts.uncertain import Anonymity, Scales, UncertainSpec
+from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from workers.algorithms.core.types import FloatArray
+from workers.algorithms.uncertain.calibration.state import Calibrated
+from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.linkage import attack as linkage
+from workers.algorithms.uncertain.linkage.attack import Matching
+from workers.methods.protocol import JobContext
+
+#: Rows that are attacked.
+_ROWS = 1_000
+_TICK = 0.97
+#: A release whose noise is so many times a column's own spread says little of the column.
+_WIDE = 1.0
+#: An anonymity of so many times k is more than was asked for.
+_MUCH = 50.0
+
+
+def of_release(spec: UncertainSpec, densities: Densities) -> list[Warning]:
+    """Warnings that anybody may read: functions of what is published."""
+    return [*_zero_scales(densities), *_wide(spec, densities)]
+
+
+def of_job(
+    spec: UncertainSpec,
+    calibrated: Calibrated,
+    *,
+    found: tuple[float, float],
+    anonymity: Anonymity,
+    public: Sequence[Warning],
+) -> list[Warning]:
+    """Warnings for the data's keepers.
+
+    Parameters
+    ----------
+    spec, calibrated : what was asked, and what came of it.
+    found : shares of rows that `attacked` found.
+    anonymity : expected one.
+    public : the release's own.
+    """
+    return [_linkage(spec, found), *public, *_few(calibrated), *_much(spec, anonymity)]
+
+
+def attacked(
+    job: JobContext,
+    densities: Densities,
+    truth: FloatArray,
+    candidates: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Shares of rows whose record an adversary who knows all of them ranks first: by fit, and with scales compared.
+
+    Parameters
+    ----------
+    job : told how far it is.
+    densities : what is released.
+    truth : (M, n) the record of each row.
+    candidates : (N, n) all complete records, dismissed ones among them.
+    rng : draws the rows that are tried.
+
+    Notes
+    -----
+    Whoever knows the original computes what the release computed: the candidates whose scales match a row's are the
+    released records, each with its published scale.
+    """
+    matching = Matching(densities.scale, densities.scale)
+    rows = np.sort(rng.choice(len(truth), min(len(truth), _ROWS), replace=False))
+    shares = []
+    for known, scales in ((candidates, None), (truth, matching)):
+        job.tick(_TICK, "attack")
+        state = linkage.init(densities, truth, known, rng, rows=rows, matching=scales, threads=job.threads)
+        while not linkage.done(state):
+            state = linkage.step(state)
+            job.tick(_TICK, "attack")
+        shares.append(float((linkage.result(state).rank == 1.0).mean()))
+    return shares[0], shares[1]
+
+
+def _linkage(spec: UncertainSpec, found: tuple[float, float]) -> Warning:
+    advice = {
+        Scales.PER_RECORD: "scales of their own name records: use `levels` or `common`",
+        Scales.COMMON: "`k` holds on average over the noise; a larger `k` lowers the share",
+    }.get(spec.scales, "`k` holds on average over the noise; a larger `k`, or scales `common`, lower the shares")
+    return warning(
+        WarningCode.LINKAGE,
+        f"Whoever knows the whole original finds the true record of {found[0]:.1%} of the rows at rank 1 by fit alone, "
+        f"and of {found[1]:.1%} when he also compares scales (at most {_ROWS} rows were tried). {advice.capitalize()}. "
+        "The audit `linkage` says more.",
+        "/spec/scales",
+    )
+
+
+def _zero_scales(densities: Densities) -> Iterator[Warning]:
+    still = (densities.scale == 0.0).all(axis=1)
+    if still.any():
+        yield warning(
+            WarningCode.ZERO_SCALE,
+            f"{still.mean():.1%} of the rows have no noise at all: their values are published as they are, because so "
+            "many records are equal. `minimum_scale` forbids it.",
+        )
+
+
+def _wide(spec: UncertainSpec, densities: Densities) -> Iterator[Warning]:
+    if densities.axes is not None:
+        return
+    spread = np.maximum(densities.z.var(axis=0) - (densities.scale**2).mean(axis=0) * _variance(spec), 0.0)
+    noise = (densities.scale**2).mean(axis=0) * _variance(spec)
+    names = [name for name, own, more in zip(spec.columns, spread, noise, strict=True) if more > _WIDE * own]
+    if names:
+        yield warning(
+            WarningCode.WIDE_NOISE,
+            f"The noise of {', '.join(map(repr, names))} is wider than the column's own spread: its values say little. "
+            "Fewer columns, a smaller `k`, or `dismiss` with rare records make it narrower.",
+        )
+
+
+def _variance(spec: UncertainSpec) -> float:
+    return 1.0 if spec.model.value == "gaussian" else 1.0 / 12.0
+
+
+def _few(calibrated: Calibrated) -> Iterator[Warning]:
+    if calibrated.few:
+        yield warning(
+            WarningCode.SCALE_OF_FEW,
+            "Fewer than k records need so large a scale, and everybody has it: to whoever knows the others it says how "
+            "far these lie from them. Let `dismiss` leave them out, or use scales `levels`.",
+            "/spec/dismiss",
+        )
+
+
+def _much(spec: UncertainSpec, anonymity: Anonymity) -> Iterator[Warning]:
+    if spec.k is not None and spec.k_column is None and anonymity.mean > _MUCH * spec.k:
+        yield warning(
+            WarningCode.MUCH_ANONYMITY,
+            f"On average {anonymity.mean:.0f} records fit a row, k is {spec.k:g}: the rarest records set the noise of "
+            "all others. Scales `levels`, or a larger `dismiss`, spare it.",
+            "/spec/scales",
+        )
