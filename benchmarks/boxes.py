@@ -21,8 +21,8 @@ import numpy as np
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import tight
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.diversity import Demands
-from workers.algorithms.boxes.state import Request
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.statistics import Statistic, all_moments
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
@@ -37,7 +37,7 @@ def mixture(rows: int) -> np.ndarray:
 
 
 def cut(
-    x: np.ndarray, k: int, method: partition.Method, demands: Demands | None = None
+    x: np.ndarray, k: int, method: partition.Method, demands: BoxConstraints | None = None
 ) -> tuple[partition.Partition, float, float]:
     start, longest = time.process_time(), 0.0
     state = partition.init(x, k=k, worth=np.ones(x.shape[1]), method=method, demands=demands)
@@ -59,7 +59,7 @@ def width(x: np.ndarray, found: partition.Partition) -> float:
 
 
 def one_correlation(x: np.ndarray, method: partition.Method) -> float:
-    request = Request(5, (Statistic("correlation", (0, 1)),), partition=method, bounds="tight")
+    request = BoxesRequest(5, (Statistic("correlation", (0, 1)),), partition=method, bounds="tight")
     state, rng = anonymization.init(x, request), np.random.default_rng()
     while not anonymization.done(state):
         state = anonymization.step(state, rng=rng)
@@ -88,15 +88,15 @@ def table() -> None:
 def demanding(x: np.ndarray, k: int) -> None:
     rng, n = np.random.default_rng(2), len(x)
     asked = {
-        "nothing": Demands(),
-        "3 of 8 values": Demands(3, codes=rng.integers(0, 8, (n, 1)).astype(np.int32)),
-        "3 values 0.5 sd apart": Demands(3, values=rng.normal(size=(n, 1)), apart=np.array([0.5])),
-        "k of each of 3 classes": Demands(kept=rng.integers(0, 3, n).astype(np.int32)),
+        "nothing": BoxConstraints(),
+        "3 of 8 values": BoxConstraints(3, codes=rng.integers(0, 8, (n, 1)).astype(np.int32)),
+        "3 values 0.5 sd apart": BoxConstraints(3, values=rng.normal(size=(n, 1)), apart=np.array([0.5])),
+        "k of each of 3 classes": BoxConstraints(kept=rng.integers(0, 3, n).astype(np.int32)),
     }
     methods: tuple[partition.Method, ...] = ("fast", "mondrian")
     for method in methods:
         for name, demands in asked.items():
-            few = Demands() if demands.none else Demands(1, codes=np.zeros((1000, 1), dtype=np.int32))
+            few = BoxConstraints() if demands.none else BoxConstraints(1, codes=np.zeros((1000, 1), dtype=np.int32))
             cut(x[:1000], k, method, few)
             found, seconds, longest = cut(x, k, method, demands)
             print(f"{method:9} {name:24} {len(found.counts):7} boxes  {seconds:.2f} CPU s (longest {longest:.2f})")
@@ -125,7 +125,7 @@ def main() -> None:
         shown = f"{seconds:.2f} CPU s (longest {longest:.2f}), width {width(x, found):.4f}"
         print(f"{method:9} {len(found.counts):7} boxes  {shown}")
     start, rng = time.process_time(), np.random.default_rng()
-    state = anonymization.init(x, Request(asked.k, all_moments(x.shape[1]), partition="fast"))
+    state = anonymization.init(x, BoxesRequest(asked.k, all_moments(x.shape[1]), partition="fast"))
     while not anonymization.done(state):
         state = anonymization.step(state, rng=rng)
     print(f"whole method with fast, all moments: {time.process_time() - start:.2f} CPU s")

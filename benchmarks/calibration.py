@@ -22,7 +22,7 @@ from scipy.special import ndtr
 
 from benchmarks.boxes import mixture
 from workers.algorithms.uncertain.calibration.calibration import calibrate
-from workers.algorithms.uncertain.calibration.state import Calibrated, Request
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest
 
 SHARED = Path(__file__).resolve().parents[1] / "../shared"
 SIZES = (2_000, 4_000, 10_000, 32_000, 100_000, 1_000_000)
@@ -74,7 +74,7 @@ def naive(x: np.ndarray, k: float) -> np.ndarray:
     return out
 
 
-def timed(x: np.ndarray, request: Request) -> tuple[Calibrated, float]:
+def timed(x: np.ndarray, request: CalibrationRequest) -> tuple[Calibrated, float]:
     start = time.process_time()
     found = calibrate(x, request)
     return found, time.process_time() - start
@@ -83,7 +83,7 @@ def timed(x: np.ndarray, request: Request) -> tuple[Calibrated, float]:
 def speed(largest: int, threads: int) -> None:
     small = gaussians(600)
     for scales in ("per_record", "common", "levels"):
-        calibrate(small, Request(k=10, scales=scales))  # type: ignore[arg-type]
+        calibrate(small, CalibrationRequest(k=10, scales=scales))  # type: ignore[arg-type]
     print("| N | plain sum, CPU s | per record, CPU s | common, CPU s | levels, CPU s | certified error | RSS, MB |")
     print("|---|---|---|---|---|---|---|")
     spent: list[tuple[int, float]] = []
@@ -96,9 +96,9 @@ def speed(largest: int, threads: int) -> None:
             start = time.process_time()
             naive(x, 10.0)
             plain = time.process_time() - start
-        found, own = timed(x, Request(k=10, scales="per_record", threads=threads))
-        _, common = timed(x, Request(k=10, threads=threads))
-        _, levels = timed(x, Request(k=10, scales="levels", dismiss=0.0, threads=threads))
+        found, own = timed(x, CalibrationRequest(k=10, scales="per_record", threads=threads))
+        _, common = timed(x, CalibrationRequest(k=10, threads=threads))
+        _, levels = timed(x, CalibrationRequest(k=10, scales="levels", dismiss=0.0, threads=threads))
         spent.append((rows, own))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         cells = [f"{rows:,}", f"{plain:.1f}" if plain else "", f"{own:.2f}", f"{common:.2f}", f"{levels:.2f}"]
@@ -107,14 +107,14 @@ def speed(largest: int, threads: int) -> None:
     print(f"\nGrowth from {n:,} to {m:,}: N^{np.log(b / a) / np.log(m / n):.2f}")
 
 
-def requests(k: float, model: str) -> Iterator[tuple[str, Request]]:
+def requests(k: float, model: str) -> Iterator[tuple[str, CalibrationRequest]]:
     for scales in ("common", "levels"):
         for share in (0.0, 0.01, 0.05, 0.1):
-            yield f"{scales}, {share:.0%} dismissed", Request(k=k, model=model, scales=scales, dismiss=share)  # type: ignore[arg-type]
+            yield f"{scales}, {share:.0%} dismissed", CalibrationRequest(k=k, model=model, scales=scales, dismiss=share)  # type: ignore[arg-type]
     for size in (2, 4, 8, 16, 32):
-        yield f"shared, cells of {size} k", Request(k=k, model=model, scales="shared", cell_size=int(size * k))  # type: ignore[arg-type]
+        yield f"shared, cells of {size} k", CalibrationRequest(k=k, model=model, scales="shared", cell_size=int(size * k))  # type: ignore[arg-type]
     for scaling in ("local", "rotated"):
-        yield f"shared, {scaling}", Request(k=k, model=model, scales="shared", scaling=scaling)  # type: ignore[arg-type]
+        yield f"shared, {scaling}", CalibrationRequest(k=k, model=model, scales="shared", scaling=scaling)  # type: ignore[arg-type]
 
 
 def mean_scale(found: Calibrated) -> float:
@@ -126,7 +126,7 @@ def mean_scale(found: Calibrated) -> float:
 def schemes(model: str, k: float) -> None:
     tables = {"Adult6": adult(), "gm100k": gaussians(100_000), "G20.D10K": clusters()}
     given = {name: x for name, x in tables.items() if x is not None}
-    base = {name: mean_scale(calibrate(x, Request(k=k, model=model, scales="per_record"))) for name, x in given.items()}  # type: ignore[arg-type]
+    base = {name: mean_scale(calibrate(x, CalibrationRequest(k=k, model=model, scales="per_record"))) for name, x in given.items()}  # type: ignore[arg-type]
     print(f"| {model}, k = {k:g} | {' | '.join(given)} |\n|---|{'---|' * len(given)}")
     print(f"| per record: mean scale, in sd | {' | '.join(f'{base[name]:.4f}' for name in given)} |")
     for label, request in requests(k, model):

@@ -20,7 +20,7 @@ import numpy as np
 from tests.algorithms.groups.searches import reference
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.evolution import search as evolution
-from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules import patterns
 from workers.algorithms.groups.rules.fuzzified import fuzzify
 from workers.algorithms.groups.rules.generality import Found
@@ -136,12 +136,12 @@ def searches(seeds: int) -> None:
         counts = f"{found.evaluations:,} | {found.over_thresholds} | {len(found.rules)}, {true}"
         print(f"{name} | {seconds:.2f} | {longest:.2f} | {counts}", flush=True)
 
-    every, seconds, longest = run(enumeration, enumeration.init(data, vital, enumeration.Request()))
+    every, seconds, longest = run(enumeration, enumeration.init(data, vital, enumeration.EnumerationRequest()))
     known = {rule.tobytes() for rule in every.rules}
     line("exhaustive", every, seconds, longest, len(known))
     for name, diversity in (("evolution, the paper's letter", False), ("evolution with diversity", True)):
         for seed in range(seeds):
-            state = evolution.init(data, vital, Request(diversity=diversity), np.random.default_rng(seed))
+            state = evolution.init(data, vital, EvolutionRequest(diversity=diversity), np.random.default_rng(seed))
             found, seconds, longest = run(evolution, state)
             true = len(known & {rule.tobytes() for rule in found.rules})
             line(f"{name}, seed {seed}", found, seconds, longest, true)
@@ -156,7 +156,7 @@ def large(rows: int) -> None:
             start = time.process_time()
             data = fuzzify(columns, TERMS)
             fuzzified = time.process_time() - start
-            state = evolution.init(data, vital, Request(diversity=diversity), np.random.default_rng(1))
+            state = evolution.init(data, vital, EvolutionRequest(diversity=diversity), np.random.default_rng(1))
             found, seconds, longest = run(evolution, state)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             kind = "diversity" if diversity else "the paper's letter"
@@ -175,7 +175,7 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     small, group = synthetic(2000, continuous=False)
     warm = fuzzify(small, TERMS)
-    run(enumeration, enumeration.init(warm, group, enumeration.Request()))
+    run(enumeration, enumeration.init(warm, group, enumeration.EnumerationRequest()))
     if asked.only in {None, "large"}:
         large(asked.rows)
     if asked.only in {None, "rules"}:

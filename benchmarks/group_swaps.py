@@ -19,7 +19,7 @@ import polars as pl
 
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.memetic import search as memetic
-from workers.algorithms.groups.memetic.state import Request, State
+from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.membership import Term
 from workers.algorithms.groups.rules.rules import memberships
@@ -55,13 +55,13 @@ def fuzzified(frame: pl.DataFrame, variables: list[dict]) -> Fuzzified:
 def learnt(state: str, variables: list[dict]) -> np.ndarray:
     frame = records(state, variables, others=True)
     vital = (frame["MIL"] == 1).fill_null(value=False).to_numpy()
-    search = enumeration.init(fuzzified(frame, variables), vital, enumeration.Request(alpha=ALPHA))
+    search = enumeration.init(fuzzified(frame, variables), vital, enumeration.EnumerationRequest(alpha=ALPHA))
     while not enumeration.done(search):
         search = enumeration.step(search)
     return enumeration.result(search).rules
 
 
-def searched(problem: Problem, request: Request, seed: int) -> tuple[State, float, float]:
+def searched(problem: Problem, request: MemeticRequest, seed: int) -> tuple[MemeticState, float, float]:
     start, longest = time.process_time(), 0.0
     state = memetic.init(problem, request, np.random.default_rng(seed))
     while not memetic.done(state):
@@ -114,13 +114,15 @@ def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, gen
     def hidden(signal: np.ndarray) -> bool:
         return not set(masked) & set(thompson_tau(signal, alpha=0.01, robust=True).indexes)
 
-    searched(problem, Request(generations=1), 0)
+    searched(problem, MemeticRequest(generations=1), 0)
     cheapest(problem, moves_needed(problem))
     start = time.process_time()
     assigned = cheapest(problem, moves_needed(problem))
     assigning = time.process_time() - start
-    for roaming in (Request.roaming, 0.0):
-        state, seconds, longest = searched(problem, Request(generations=generations, runs=runs, roaming=roaming), 1)
+    for roaming in (MemeticRequest.roaming, 0.0):
+        state, seconds, longest = searched(
+            problem, MemeticRequest(generations=generations, runs=runs, roaming=roaming), 1
+        )
         found = memetic.result(problem, state, hidden)
         bounds = [cheapest(problem, moves_made(problem, one.swaps)).distortion for one in found.runs]
         ratios = [one.swaps.distortion / bound for one, bound in zip(found.runs, bounds, strict=True)]

@@ -14,10 +14,10 @@ from docs.svg import BLUE, GREEN, GREY, INK, RED, Picture, Scale, upright
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.boxes.queries import counting as box_counting
-from workers.algorithms.boxes.state import Request as BoxRequest
+from workers.algorithms.boxes.state import CalibrationRequest as BoxRequest
 from workers.algorithms.core.statistics import Statistic
 from workers.algorithms.uncertain.calibration import calibration, drawing
-from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.condensation import condensation
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import classification, counting
@@ -78,7 +78,7 @@ def asked(
 
 def densities(x: np.ndarray, k: int, model: str, scales: str) -> tuple[Densities, np.ndarray]:
     """A release and the record of each of its rows."""
-    found = calibration.calibrate(x, Request(k=float(k), model=model, scales=scales, threads=2))
+    found = calibration.calibrate(x, CalibrationRequest(k=float(k), model=model, scales=scales, threads=2))
     z = drawing.draw(x, found, np.random.default_rng([SEED, 1]))  # never the data's own stream
     return Densities(model, z, found.scale, found.axes, found.unit), found.rows
 
@@ -91,7 +91,7 @@ def condensed(x: np.ndarray, k: int) -> condensation.Condensed:
     return condensation.result(state, rng)
 
 
-def boxed(x: np.ndarray, k: int) -> anonymization.Outcome:
+def boxed(x: np.ndarray, k: int) -> anonymization.BoxesOutcome:
     statistics = tuple(Statistic("mean", (j,), weight=1.0 / x[:, j].std()) for j in range(x.shape[1]))
     state = anonymization.init(x, BoxRequest(k=k, statistics=statistics, partition="optimal"))
     while not anonymization.done(state):

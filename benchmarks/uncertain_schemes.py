@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.drawing import draw
-from workers.algorithms.uncertain.calibration.state import Calibrated, Request
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries.classification import classify
 from workers.algorithms.uncertain.queries.counting import count
@@ -48,7 +48,7 @@ class Scheme:
     """One way to share scales."""
 
     name: str
-    request: Request
+    request: CalibrationRequest
 
 
 def adult(folder: Path) -> Data:
@@ -86,7 +86,7 @@ def clusters(n: int = 10_000, d: int = 5, groups: int = 20) -> Data:
 
 def schemes(k: float, model: str) -> list[Scheme]:
     """The ways that are compared."""
-    base = Request(k=k, model=model, scales="common", dismiss=0.0)  # type: ignore[arg-type]
+    base = CalibrationRequest(k=k, model=model, scales="common", dismiss=0.0)  # type: ignore[arg-type]
     cells = replace(base, scales="shared", dismiss=0.01)
     return [
         Scheme("per_record", replace(base, scales="per_record")),
@@ -138,7 +138,7 @@ def attack(x: Matrix, made: Calibrated, released: Densities, rng: np.random.Gene
     return float(fit_one), float(fit), float(match_one), float(match)
 
 
-def accuracy(data: Data, request: Request, rng: np.random.Generator) -> float:
+def accuracy(data: Data, request: CalibrationRequest, rng: np.random.Generator) -> float:
     """Of classification by a release of three quarters of the records, for the others."""
     if data.labels is None:
         return float("nan")

@@ -9,7 +9,7 @@ import numpy as np
 from svg import BLUE, FAINT, GREEN, GREY, INK, RED, Picture, Scale
 
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.boxes.state import BoxesRequest, Outcome
 from workers.algorithms.core.statistics import Statistic
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -26,7 +26,7 @@ def records(rows: int = 500) -> np.ndarray:
 
 def boxed(x: np.ndarray, statistics: tuple[Statistic, ...], **options: object) -> Outcome:
     """The boxes of a request, from start to end."""
-    state = anonymization.init(x, Request(K, statistics, domains=DOMAINS, **options))  # type: ignore[arg-type]
+    state = anonymization.init(x, BoxesRequest(K, statistics, domains=DOMAINS, **options))  # type: ignore[arg-type]
     rng = np.random.default_rng(3)  # a picture's cuts, the same every time; a release's are not
     while not anonymization.done(state):
         state = anonymization.step(state, rng=rng)

@@ -10,28 +10,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-TETHER = Path(__file__).with_name("tether.py")
+PARENT_DEATH_SIGNAL = Path(__file__).with_name("parent_death_signal.py")
 #: What a server of ours sees of the environment: nothing of the caller's (PGDATA, PGOPTIONS and the like included).
 BARE_ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a child is, where it must not be root: see `app.embedded.tether`."""
+    """Who a child is, where it must not be root: see `app.embedded.parent_death_signal`."""
 
     uid: int
     gid: int
     by: Literal["userns", "setuid"]
 
     def arguments(self) -> list[str]:
-        """The arguments of the tether."""
+        """The arguments of the script."""
         return ["--as", f"{self.uid}:{self.gid}", "--by", self.by]
 
 
-def tethered(command: Sequence[str], *, death_signal: signal.Signals, identity: Identity | None = None) -> list[str]:
+def tied_to_parent(
+    command: Sequence[str], *, death_signal: signal.Signals, identity: Identity | None = None
+) -> list[str]:
     """Return the command line that runs `command` tied to this process."""
     return [
-        *(sys.executable, "-I", "-S", str(TETHER), "--parent", str(os.getpid()), "--signal", str(int(death_signal))),
+        *(
+            sys.executable,
+            "-I",
+            "-S",
+            str(PARENT_DEATH_SIGNAL),
+            "--parent",
+            str(os.getpid()),
+            "--signal",
+            str(int(death_signal)),
+        ),
         *(identity.arguments() if identity else []),
         *("--", *command),
     ]
@@ -74,7 +85,7 @@ def spawn(
         output = open(log, "ab", opener=private)  # noqa: SIM115  it is closed below, on every way out
     try:
         process = subprocess.Popen(
-            tethered(command, death_signal=death_signal, identity=identity),
+            tied_to_parent(command, death_signal=death_signal, identity=identity),
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT if output else None,

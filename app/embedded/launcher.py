@@ -15,7 +15,7 @@ from secrets import token_urlsafe
 from types import FrameType
 
 from app.embedded.broker import BrokerServer
-from app.embedded.child import tethered
+from app.embedded.child import tied_to_parent
 from app.embedded.folder import DataFolder
 from app.embedded.logs import trim
 from app.embedded.postgres import PostgresServer
@@ -122,7 +122,7 @@ class Launcher:
         """Make and migrate the database, and make the admin key on the first start, in a process that then ends."""
         arguments = surebox("prepare", *(["--admin-key"] if with_key else []))
         process = subprocess.Popen(
-            tethered(arguments, death_signal=signal.SIGKILL),
+            tied_to_parent(arguments, death_signal=signal.SIGKILL),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from app.embedded.binaries import postgres_major, postgres_program
-from app.embedded.child import BARE_ENVIRONMENT, Identity, spawn, stop, tethered
+from app.embedded.child import BARE_ENVIRONMENT, Identity, spawn, stop, tied_to_parent
 from app.errors import CannotStartError
 
 USER = "surebox"
@@ -55,7 +55,9 @@ def choose_identity() -> Identity | None:
         ways.append("setuid")
     for way in ways if named else []:
         identity = Identity(named[0].pw_uid, named[0].pw_gid, way)
-        command = tethered([str(postgres_program("postgres")), "-V"], death_signal=signal.SIGKILL, identity=identity)
+        command = tied_to_parent(
+            [str(postgres_program("postgres")), "-V"], death_signal=signal.SIGKILL, identity=identity
+        )
         if subprocess.run(command, capture_output=True, check=False, env=BARE_ENVIRONMENT).returncode == 0:
             return identity
     raise CannotStartError(
@@ -230,7 +232,7 @@ class PostgresServer:
             *("--pwfile", str(password_file), "--auth", "scram-sha-256", "--encoding", "UTF8", "--no-locale"),
             *([] if self.durable else ["--no-sync"]),
         ]
-        command = tethered(command, death_signal=signal.SIGKILL, identity=self._identity)
+        command = tied_to_parent(command, death_signal=signal.SIGKILL, identity=self._identity)
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=BARE_ENVIRONMENT)
         password_file.unlink()
         if done.returncode != 0:

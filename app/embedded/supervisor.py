@@ -92,8 +92,8 @@ class Command:
             stop(self.process, steps=[])
 
 
-class Undertaker:
-    """The process that ends our children when we were killed; see `app.embedded.undertaker`."""
+class OrphanReaper:
+    """The process that ends our children when we were killed; see `app.embedded.orphan_reaper`."""
 
     def __init__(self) -> None:
         self._groups: dict[int, Signals] = {}
@@ -115,7 +115,7 @@ class Undertaker:
         if self._process is not None and self._process.poll() is None:
             return
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("undertaker.py"))],
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("orphan_reaper.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -168,7 +168,7 @@ class Supervisor:
     """
 
     say: Callable[[str], None]
-    undertaker: Undertaker = field(default_factory=Undertaker)
+    orphan_reaper: OrphanReaper = field(default_factory=OrphanReaper)
     watched: list[Watched] = field(default_factory=list)
 
     def add(self, name: str, part: Part, *, stage: int, death_signal: Signals = SIGKILL) -> None:
@@ -189,13 +189,13 @@ class Supervisor:
             A part died again and again.
         """
         now = time.monotonic() if now is None else now
-        self.undertaker.ensure()
+        self.orphan_reaper.ensure()
         for entry in self.watched:
             if entry.start_at is not None:
                 if now >= entry.start_at:
                     self._start_again(entry)
             elif entry.part.process is not None and entry.part.process.poll() is not None:
-                self._mourn(entry, entry.part.process, now)
+                self._on_exit(entry, entry.part.process, now)
 
     def _start(self, entry: Watched) -> None:
         entry.start_at = None
@@ -204,7 +204,7 @@ class Supervisor:
             entry.part.start()
         finally:
             if entry.part.process is not None and entry.part.process.poll() is None:
-                self.undertaker.add(entry.part.process, entry.death_signal)
+                self.orphan_reaper.add(entry.part.process, entry.death_signal)
 
     def _start_again(self, entry: Watched) -> None:
         try:
@@ -213,8 +213,8 @@ class Supervisor:
             # The next look finds it dead and counts.
             self.say(f"{entry.name} did not start again: {error.detail}")
 
-    def _mourn(self, entry: Watched, process: subprocess.Popen[bytes], now: float) -> None:
-        self.undertaker.remove(process)
+    def _on_exit(self, entry: Watched, process: subprocess.Popen[bytes], now: float) -> None:
+        self.orphan_reaper.remove(process)
         signal_group(process, SIGKILL)
         entry.deaths = 1 if now - entry.started > SOUND_SECONDS else entry.deaths + 1
         if entry.deaths > MAX_DEATHS:
@@ -233,9 +233,9 @@ class Supervisor:
             for entry in entries:
                 entry.part.stop()
                 if entry.part.process is not None:
-                    self.undertaker.remove(entry.part.process)
+                    self.orphan_reaper.remove(entry.part.process)
         self.watched.clear()
-        self.undertaker.dismiss()
+        self.orphan_reaper.dismiss()
 
 
 def ending(code: int) -> str:

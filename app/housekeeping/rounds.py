@@ -10,7 +10,7 @@ import structlog
 from app.datasets.delete import remove_abandoned
 from app.datasets.delete import remove_leftovers as datasets_left
 from app.db.repositories import expiry, parts, reaping, stranded, workers
-from app.db.repositories.claims import Waiting
+from app.db.repositories.claims import QueuedJob
 from app.db.session import Database
 from app.jobs.erase import expire_results
 from app.jobs.erase import remove_leftovers as results_left
@@ -89,7 +89,7 @@ class Rounds:
                 if changed and alone:
                     log.warning("housekeeping.stranded", method=each.method, version=each.spec_version, jobs=changed)
 
-    def _send(self, waiting: list[Waiting], *, why: str) -> None:
+    def _send(self, waiting: list[QueuedJob], *, why: str) -> None:
         for position, each in enumerate(waiting):
             if not self._queue.enqueue(each.id, queue=each.queue):
                 with self._database.unit_of_work() as unit:

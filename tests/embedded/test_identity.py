@@ -9,7 +9,7 @@ import psutil
 import psycopg
 import pytest
 
-from app.embedded.child import BARE_ENVIRONMENT, Identity, tethered
+from app.embedded.child import BARE_ENVIRONMENT, Identity, tied_to_parent
 from app.errors import CannotStartError
 from tests.servers import new_postgres
 
@@ -33,7 +33,7 @@ server.stop()
 @pytest.mark.parametrize("uid", [NOBODY, NAMELESS])
 def test_postgres_runs_for_ordinary_users_named_or_not(uid: int, server_folder: Path) -> None:
     identity = Identity(uid, uid, "userns")
-    command = tethered([sys.executable, "-c", ROUND_TRIP, str(server_folder)], death_signal=9, identity=identity)
+    command = tied_to_parent([sys.executable, "-c", ROUND_TRIP, str(server_folder)], death_signal=9, identity=identity)
     environment = {**BARE_ENVIRONMENT, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.stdout.split() == [str(uid), "1"], done.stderr

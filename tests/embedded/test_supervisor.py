@@ -142,26 +142,28 @@ while True:
 """
 
 
-def undertakers(parent: int) -> list[psutil.Process]:
+def orphan_reapers(parent: int) -> list[psutil.Process]:
     found = []
     for child in psutil.Process(parent).children():
         with suppress(psutil.Error):
-            if any("undertaker" in word for word in child.cmdline()):
+            if any("orphan_reaper" in word for word in child.cmdline()):
                 found.append(child)
     return found
 
 
-@pytest.mark.parametrize("undertaker_was_killed_before", [False, True])
-def test_a_killed_launcher_leaves_not_even_grandchildren(tmp_path: Path, *, undertaker_was_killed_before: bool) -> None:
+@pytest.mark.parametrize("orphan_reaper_was_killed_before", [False, True])
+def test_a_killed_launcher_leaves_not_even_grandchildren(
+    tmp_path: Path, *, orphan_reaper_was_killed_before: bool
+) -> None:
     log = tmp_path / "log"
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(log), STUBBORN], cwd=ROOT)
     try:
         wait_until(lambda: log.exists() and log.read_text() == "started\n", within=60)
-        wait_until(lambda: len(undertakers(parent.pid)) == 1, within=60)
-        if undertaker_was_killed_before:
-            (old,) = undertakers(parent.pid)
+        wait_until(lambda: len(orphan_reapers(parent.pid)) == 1, within=60)
+        if orphan_reaper_was_killed_before:
+            (old,) = orphan_reapers(parent.pid)
             old.kill()
-            wait_until(lambda: [p.pid for p in undertakers(parent.pid)] not in ([], [old.pid]), within=60)
+            wait_until(lambda: [p.pid for p in orphan_reapers(parent.pid)] not in ([], [old.pid]), within=60)
         everyone = psutil.Process(parent.pid).children(recursive=True)
         assert len(everyone) >= 3
         os.kill(parent.pid, signal.SIGKILL)

@@ -105,10 +105,10 @@ def test_a_silent_attempt_is_queued_and_sent_at_once_and_its_worker_can_write_no
     rounds.quick()
     assert rig.job(job_id)["state"] == "queued"
     assert broker.llen("batch") == 1
-    ending = claims.Ending(state=JobState.SUCCEEDED, outcome="succeeded")
+    ending = claims.AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded")
     for write in (
         lambda connection: claims.finish(connection, claimed=claimed, ending=ending),
-        lambda connection: claims.give_back(connection, job_id=job_id, attempt=1),
+        lambda connection: claims.release_claim(connection, job_id=job_id, attempt=1),
     ):
         with pytest.raises(FencedError), rig.database.unit_of_work() as unit:
             write(unit.connection)
@@ -189,7 +189,9 @@ def test_rows_past_their_time_are_removed_and_no_others(rig: Rig, rounds: Rounds
                 "UPDATE job SET expires_at = now() - interval '1 s', listed = %s WHERE id = %s", (not unlisted, job_id)
             )
             claims.finish(
-                unit.connection, claimed=claimed, ending=claims.Ending(state=JobState.CANCELLED, outcome="cancelled")
+                unit.connection,
+                claimed=claimed,
+                ending=claims.AttemptOutcome(state=JobState.CANCELLED, outcome="cancelled"),
             )
     rig.rows("UPDATE job SET expires_at = now() - interval '1 s', listed = false WHERE id = %s RETURNING 1", unfinished)
     rig.rows(

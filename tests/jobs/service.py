@@ -154,10 +154,10 @@ class Service:
 
     def give_back(self, claimed: claims.Claim) -> None:
         with self.database.unit_of_work() as unit:
-            claims.give_back(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
+            claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
 
     def finish(self, claimed: claims.Claim, state: JobState = JobState.SUCCEEDED, whole: bytes | None = None) -> None:
-        ending = claims.Ending(
+        ending = claims.AttemptOutcome(
             state=state,
             outcome=state.value,
             result={"boxes": 3} if state is JobState.SUCCEEDED else None,

@@ -110,7 +110,7 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
 
 def succeed(service: Service, job_id: str, sign: str) -> None:
     claimed = service.claim(job_id)
-    ending = claims.Ending(state=JobState.SUCCEEDED, outcome="succeeded", result={"note": sign})
+    ending = claims.AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded", result={"note": sign})
     whole = f'{{"note":"{sign}"}}'.encode()
     with service.database.unit_of_work() as unit:
         claims.finish(unit.connection, claimed=claimed, ending=ending)

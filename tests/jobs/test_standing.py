@@ -49,7 +49,7 @@ def test_keys_of_specification_and_result_stand_in_the_order_of_the_contract(ser
     summary = {"records": 9, "boxes": 3, "a_last_one": 1, "kept": 9}
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
-        ending = claims.Ending(state=JobState.SUCCEEDED, outcome="succeeded", result=summary)
+        ending = claims.AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded", result=summary)
         with service.database.unit_of_work() as unit:
             claims.finish(unit.connection, claimed=service.claim(job_id), ending=ending)
         shown = [client.get(f"/v1/jobs/{job_id}").json(), client.get("/v1/jobs").json()["items"][0]]

@@ -22,7 +22,7 @@ from billiard.exceptions import SoftTimeLimitExceeded
 
 from app.contracts.jobs import JobState, Progress
 from app.db.repositories import claims, parts, reaping
-from app.db.repositories.claims import Claim, Ending, Waiting
+from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
 from app.db.session import UnitOfWork
 from app.errors import (
     FencedError,
@@ -37,7 +37,7 @@ from workers.engine.checkpoints import Checkpoints
 from workers.engine.column_secrets import with_secrets
 from workers.engine.context import job_context
 from workers.engine.fan_out import join, split
-from workers.engine.heartbeat import Heartbeat, Verdict, time_limit_error
+from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
 from workers.engine.publish import Stored, store, succeed
 from workers.engine.randomness import new_generator
 from workers.engine.registry import known, runner_for
@@ -219,15 +219,15 @@ class Attempt:
 
     def _succeed(self, unit: UnitOfWork, stored: Stored) -> None:
         succeed(unit.connection, claimed=self._claimed, stored=stored)
-        self._settle(unit, Ending(state=JobState.SUCCEEDED, outcome="succeeded"))
+        self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 
-    def _finish(self, unit: UnitOfWork, ending: Ending) -> None:
+    def _finish(self, unit: UnitOfWork, ending: AttemptOutcome) -> None:
         claims.finish(unit.connection, claimed=self._claimed, ending=ending)
         self._settle(unit, ending)
         self._over = True
 
-    def _settle(self, unit: UnitOfWork, ending: Ending) -> None:
+    def _settle(self, unit: UnitOfWork, ending: AttemptOutcome) -> None:
         """A part tells its whole that it has ended; the last one sends it off."""
         if self._claimed.whole_id is None:
             return
@@ -242,11 +242,11 @@ class Attempt:
 
     def _failure(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
         outcome = "time limit" if isinstance(error, TimeLimitError) else "failed"
-        ending = Ending(state=JobState.FAILED, outcome=outcome, error=error.problem())
+        ending = AttemptOutcome(state=JobState.FAILED, outcome=outcome, error=error.problem())
         return lambda unit: self._finish(unit, ending)
 
     def _cancel(self, unit: UnitOfWork) -> None:
-        self._finish(unit, Ending(state=JobState.CANCELLED, outcome="cancelled"))
+        self._finish(unit, AttemptOutcome(state=JobState.CANCELLED, outcome="cancelled"))
 
     def _cancel_or_stop(self, unit: UnitOfWork) -> None:
         """Zero rows: the job was cancelled while its release was being stored, or another attempt has it."""
@@ -262,27 +262,27 @@ class Attempt:
         if found.cancel_requested:
             self._cancel(unit)
             return
-        claims.give_back(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
-        unit.after_commit(lambda: self._send(Waiting(claimed.id, claimed.queue)))
+        claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
+        unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.queue)))
 
     def _lose(self, unit: UnitOfWork) -> None:
         """What failed lies outside the job: the attempt is spent, the job is not."""
         claimed = self._claimed
-        waiting = reaping.lose(
+        waiting = reaping.record_lost_attempt(
             unit.connection, job_id=claimed.id, attempt=claimed.attempt, max_attempts=self._settings.max_attempts
         )
         if waiting is not None:
             unit.after_commit(lambda: self._send(waiting))
 
-    def _send(self, waiting: Waiting) -> None:
+    def _send(self, waiting: QueuedJob) -> None:
         self._resources.queue.enqueue(waiting.id, queue=waiting.queue)
 
-    def _abandon(self, verdict: Verdict) -> None:
+    def _abandon(self, verdict: StopReason) -> None:
         """Called by the heartbeat's thread when a step overruns: write the ending and leave the process."""
-        writes: dict[Verdict, Callable[[UnitOfWork], None]] = {
-            Verdict.CANCELLED: self._cancel,
-            Verdict.TIME_LIMIT: self._failure(time_limit_error(self._settings)),
-            Verdict.SHUTDOWN: self._give_back,
+        writes: dict[StopReason, Callable[[UnitOfWork], None]] = {
+            StopReason.CANCELLED: self._cancel,
+            StopReason.TIME_LIMIT: self._failure(time_limit_error(self._settings)),
+            StopReason.SHUTDOWN: self._give_back,
         }
         try:
             if verdict in writes:
@@ -291,7 +291,7 @@ class Attempt:
         except FencedError:
             pass
         except UnavailableError:
-            if verdict is not Verdict.SHUTDOWN:
+            if verdict is not StopReason.SHUTDOWN:
                 raise
         log.warning("job.abandoned", job_id=self._claimed.id, reason=verdict.name.lower())
         shutil.rmtree(self._scratch, ignore_errors=True)

@@ -29,7 +29,7 @@ PROGRESS_SECONDS = 0.5
 log = structlog.get_logger(__name__)
 
 
-class Verdict(Enum):
+class StopReason(Enum):
     """Why a job must not go on here."""
 
     CANCELLED = auto()
@@ -50,7 +50,7 @@ class Heartbeat:
         database: Database,
         settings: Settings,
         stopping: Callable[[], bool],
-        overrun: Callable[[Verdict], None],
+        overrun: Callable[[StopReason], None],
     ) -> None:
         self._job_id, self._attempt, self._whole_id = job_id, attempt, whole_id
         self._database, self._settings = database, settings
@@ -60,7 +60,7 @@ class Heartbeat:
         self._beat_at = self._asked_at = self._told_at = time.monotonic()
         self._progress: Progress | None = None
         self._told: Progress | None = None
-        self._verdict: Verdict | None = None
+        self._verdict: StopReason | None = None
         self._judged_at = 0.0
         self._quit = threading.Event()
         self._ending = threading.Lock()
@@ -86,13 +86,13 @@ class Heartbeat:
         match self._verdict:
             case None:
                 return
-            case Verdict.CANCELLED:
+            case StopReason.CANCELLED:
                 raise CancelRequestedError
-            case Verdict.FENCED:
+            case StopReason.FENCED:
                 raise FencedError(f"attempt {self._attempt} of job {self._job_id} has lost it")
-            case Verdict.TIME_LIMIT:
+            case StopReason.TIME_LIMIT:
                 raise time_limit_error(self._settings)
-            case Verdict.SHUTDOWN:
+            case StopReason.SHUTDOWN:
                 raise ShutdownRequestedError
 
     @contextmanager
@@ -120,27 +120,27 @@ class Heartbeat:
                     self._overrun(self._verdict)
 
     def _judge(self) -> None:
-        verdict: Verdict | None = None
+        verdict: StopReason | None = None
         if self._stopping():
-            verdict = Verdict.SHUTDOWN
+            verdict = StopReason.SHUTDOWN
         elif time.monotonic() > self._deadline:
-            verdict = Verdict.TIME_LIMIT
+            verdict = StopReason.TIME_LIMIT
         else:
             found = self._ask()
             if found.fenced:
-                verdict = Verdict.FENCED
+                verdict = StopReason.FENCED
             elif found.cancel_requested:
-                verdict = Verdict.CANCELLED
+                verdict = StopReason.CANCELLED
         if verdict is not None:
             self._judged_at, self._verdict = time.monotonic(), verdict
 
-    def _ask(self) -> claims.Beat:
+    def _ask(self) -> claims.HeartbeatReply:
         now = time.monotonic()
         news = self._progress
         tell = news is not None and news != self._told and now - self._told_at >= PROGRESS_SECONDS
         if not tell and now - self._beat_at < self._settings.heartbeat_seconds:
             if now - self._asked_at < self._settings.cancel_poll_seconds:
-                return claims.Beat()
+                return claims.HeartbeatReply()
             self._asked_at = now
             with self._database.read() as connection:
                 return claims.look(connection, job_id=self._job_id, attempt=self._attempt)

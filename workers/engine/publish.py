@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.contracts.base import new_id
 from app.contracts.jobs import JobKind, JobState
 from app.db.repositories import claims, draws, provenance, release_links, releases
-from app.db.repositories.claims import Claim, Ending
+from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.job_results import StoredResult
 from app.db.session import Connection
 from app.jobs.draws import refuse_repeat
@@ -58,7 +58,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
     finished_at = claims.finish(
         connection,
         claimed=claimed,
-        ending=Ending(
+        ending=AttemptOutcome(
             state=JobState.SUCCEEDED,
             outcome="succeeded",
             result={"method": claimed.method, **stored.outcome.summary},

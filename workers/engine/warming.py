@@ -19,7 +19,7 @@ from pathlib import Path
 import structlog
 
 from app.contracts.jobs import Queue
-from app.embedded.child import tethered
+from app.embedded.child import tied_to_parent
 from app.jobs.methods import METHODS
 from app.observability.logs import described
 from app.settings import Settings
@@ -96,7 +96,7 @@ def _warm(settings: Settings, queues: frozenset[str]) -> None:
 
 def _compile(settings: Settings, methods: list[str]) -> None:
     """Compile in a process that stands still while a job runs."""
-    command = tethered([sys.executable, "-P", "-c", _COMPILE, *methods], death_signal=signal.SIGKILL)
+    command = tied_to_parent([sys.executable, "-P", "-c", _COMPILE, *methods], death_signal=signal.SIGKILL)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     wait_beside_jobs(process, settings)
     if process.returncode:

@@ -18,7 +18,7 @@ _UNDECIDED: Final = 0.01
 _BEFORE, _AFTER, _OTHER, _LEN = "\x00before", "\x00after", "\x00other", "\x00len"
 
 
-def telltales(
+def inconsistent_dependencies(
     path: Path,
     columns: Sequence[str],
     parameter: Sequence[str],

@@ -56,7 +56,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedJob:
     """A queued job whose id is to be sent."""
 
     id: str
@@ -64,7 +64,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class HeartbeatReply:
     """What a heartbeat finds."""
 
     cancel_requested: bool = False
@@ -72,7 +72,7 @@ class Beat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class AttemptOutcome:
     """How an attempt ends its job."""
 
     state: JobState
@@ -128,13 +128,13 @@ def _mine(job_id: str, attempt: int) -> ColumnElement[bool]:
     return (job.c.id == job_id) & (job.c.state == JobState.RUNNING) & (job.c.attempt == attempt)
 
 
-def look(connection: Connection, *, job_id: str, attempt: int) -> Beat:
+def look(connection: Connection, *, job_id: str, attempt: int) -> HeartbeatReply:
     """See, without writing, whether this attempt still runs the job and whether it is to stop."""
     row = connection.execute(_TO_STOP.where(_mine(job_id, attempt))).first()
-    return Beat(fenced=True) if row is None else Beat(cancel_requested=row.at is not None)
+    return HeartbeatReply(fenced=True) if row is None else HeartbeatReply(cancel_requested=row.at is not None)
 
 
-def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progress | None) -> Beat:
+def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progress | None) -> HeartbeatReply:
     """Say that the attempt is alive, and how far it has come when that has changed.
 
     The share lock makes a reaper wait: progress is never written over that of another attempt.
@@ -142,16 +142,16 @@ def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progres
     statement = _TO_STOP.where(_mine(job_id, attempt)).with_for_update(read=True, of=job)
     row = connection.execute(statement).first()
     if row is None:
-        return Beat(fenced=True)
+        return HeartbeatReply(fenced=True)
     values: dict[str, Any] = {"beat_at": func.clock_timestamp()}
     if progress is not None:
         values |= {"fraction": progress.fraction, "stage": progress.stage, "version": change.next_value()}
         notify(connection, job_id=job_id)
     connection.execute(update(job_progress).where(job_progress.c.job_id == job_id).values(**values))
-    return Beat(cancel_requested=row.at is not None)
+    return HeartbeatReply(cancel_requested=row.at is not None)
 
 
-def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetime:
+def finish(connection: Connection, *, claimed: Claim, ending: AttemptOutcome) -> datetime:
     """End the job, and say when; everything else of the ending is written after this in the same transaction.
 
     A job whose cancellation was asked for does not succeed any more: nothing is published after a cancel.
@@ -188,7 +188,7 @@ def finish(connection: Connection, *, claimed: Claim, ending: Ending) -> datetim
     return finished_at
 
 
-def record_end(connection: Connection, *, job_id: str, attempt: int, ending: Ending) -> None:
+def record_end(connection: Connection, *, job_id: str, attempt: int, ending: AttemptOutcome) -> None:
     """What follows the job's own row when it ends: attempt, progress, event, no checkpoint any more, notification."""
     end_attempt(connection, job_id=job_id, attempt=attempt, outcome=ending.outcome)
     values: dict[str, Any] = {"version": change.next_value(), "stage": ending.state.value}
@@ -225,7 +225,7 @@ def insert_result(connection: Connection, *, job_id: str, result: StoredResult) 
     )
 
 
-def give_back(connection: Connection, *, job_id: str, attempt: int) -> None:
+def release_claim(connection: Connection, *, job_id: str, attempt: int) -> None:
     """Queue the job again without spending an attempt: its worker is stopping.
 
     Raises

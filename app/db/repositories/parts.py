@@ -15,7 +15,7 @@ from app.db.models.job import job
 from app.db.models.job_input import job_input
 from app.db.models.job_progress import change, job_progress
 from app.db.repositories import jobs
-from app.db.repositories.claims import Claim, Ending, Waiting, end_attempt, record_end
+from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob, end_attempt, record_end
 from app.db.repositories.job_results import StoredResult, get_result
 from app.db.repositories.notify import notify
 from app.errors import FencedError
@@ -24,7 +24,7 @@ from app.errors import FencedError
 KEPT = timedelta(hours=1)
 
 
-def split(connection: Connection, *, claimed: Claim, parts: int) -> list[Waiting]:
+def split(connection: Connection, *, claimed: Claim, parts: int) -> list[QueuedJob]:
     """Put queued parts in the place of the attempt; it counts as given back.
 
     Raises
@@ -43,10 +43,12 @@ def split(connection: Connection, *, claimed: Claim, parts: int) -> list[Waiting
         raise FencedError(f"attempt {claimed.attempt} of job {claimed.id} has lost it")
     end_attempt(connection, job_id=claimed.id, attempt=claimed.attempt, outcome="split")
     _tell(connection, job_id=claimed.id, stage="parts")
-    return [Waiting(_insert(connection, whole=claimed, part=part, parts=parts), claimed.queue) for part in range(parts)]
+    return [
+        QueuedJob(_insert(connection, whole=claimed, part=part, parts=parts), claimed.queue) for part in range(parts)
+    ]
 
 
-def settle(connection: Connection, *, whole_id: str, ending: Ending) -> Waiting | None:
+def settle(connection: Connection, *, whole_id: str, ending: AttemptOutcome) -> QueuedJob | None:
     """Tell the whole how a part has ended, in the part's transaction; the whole when it is to be sent.
 
     The last part queues it. One that fails or is cancelled ends it the same way.
@@ -65,7 +67,7 @@ def settle(connection: Connection, *, whole_id: str, ending: Ending) -> Waiting 
     _tell(connection, job_id=whole_id, stage="queued")
     jobs.record_event(connection, job_id=whole_id, state=JobState.QUEUED, attempt=row.attempt, reason="parts done")
     notify(connection, job_id=whole_id)
-    return Waiting(whole_id, row.queue)
+    return QueuedJob(whole_id, row.queue)
 
 
 def report(connection: Connection, *, whole_id: str) -> None:
@@ -138,7 +140,7 @@ def _insert(connection: Connection, *, whole: Claim, part: int, parts: int) -> s
     return part_id
 
 
-def _end(connection: Connection, *, whole_id: str, waits: ColumnElement[bool], ending: Ending) -> None:
+def _end(connection: Connection, *, whole_id: str, waits: ColumnElement[bool], ending: AttemptOutcome) -> None:
     values = {
         "state": ending.state,
         "finished_at": func.clock_timestamp(),

@@ -13,7 +13,7 @@ from app.contracts.jobs import JobState
 from app.db.models.job import job
 from app.db.models.job_progress import change, job_progress
 from app.db.repositories import parts
-from app.db.repositories.claims import Ending, Waiting, end_attempt, record_end
+from app.db.repositories.claims import AttemptOutcome, QueuedJob, end_attempt, record_end
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
@@ -29,7 +29,7 @@ def count_queued(connection: Connection) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(statement)}
 
 
-def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) -> list[Waiting]:
+def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) -> list[QueuedJob]:
     """Queued jobs whose id was last sent long ago (or never), marked as sent now, oldest first."""
     due = (
         select(job.c.id)
@@ -42,7 +42,7 @@ def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) ->
     ids = list(connection.execute(due).scalars())
     if ids:
         connection.execute(update(job).where(job.c.id.in_(ids)).values(enqueued_at=func.clock_timestamp()))
-    return [Waiting(id=job_id, queue=queue) for job_id in ids]
+    return [QueuedJob(id=job_id, queue=queue) for job_id in ids]
 
 
 def mark_unsent(connection: Connection, *, job_ids: list[str]) -> None:
@@ -52,7 +52,7 @@ def mark_unsent(connection: Connection, *, job_ids: list[str]) -> None:
     connection.execute(update(job).where(job.c.id.in_(job_ids), queued).values(enqueued_at=never))
 
 
-def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) -> list[Waiting]:
+def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) -> list[QueuedJob]:
     """End the attempts whose heartbeat has stopped; the jobs that wait for another attempt, to be sent.
 
     While the database was down nobody could beat, so silence is counted from its start at the earliest.
@@ -68,7 +68,7 @@ def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) ->
     return [waiting for waiting in lost if waiting is not None]
 
 
-def lose(connection: Connection, *, job_id: str, attempt: int, max_attempts: int) -> Waiting | None:
+def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, max_attempts: int) -> QueuedJob | None:
     """End one attempt that cannot go on for a reason outside the job (the storage cannot be reached)."""
     mine: ColumnElement[bool] = (job.c.id == job_id) & (job.c.attempt == attempt)
     row = connection.execute(_running().where(mine).with_for_update(of=job)).first()
@@ -82,16 +82,16 @@ def _running() -> Any:
     return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)
 
 
-def _lose(connection: Connection, row: Row[Any], *, max_attempts: int) -> Waiting | None:
+def _lose(connection: Connection, row: Row[Any], *, max_attempts: int) -> QueuedJob | None:
     used = row.attempt - row.given_back
     if row.cancel_requested_at is not None:
-        _end(connection, row, Ending(state=JobState.CANCELLED, outcome="lost"), problem=CANCELLED_INGEST)
+        _end(connection, row, AttemptOutcome(state=JobState.CANCELLED, outcome="lost"), problem=CANCELLED_INGEST)
         return None
     if used >= max_attempts:
         problem = AttemptsExhaustedError(
             f"the job lost its worker on each of {used} attempts; it may need more memory than a worker has"
         ).problem()
-        _end(connection, row, Ending(state=JobState.FAILED, outcome="lost", error=problem), problem=problem)
+        _end(connection, row, AttemptOutcome(state=JobState.FAILED, outcome="lost", error=problem), problem=problem)
         return None
     connection.execute(
         update(job)
@@ -104,10 +104,10 @@ def _lose(connection: Connection, row: Row[Any], *, max_attempts: int) -> Waitin
     )
     record_event(connection, job_id=row.id, state=JobState.QUEUED, attempt=row.attempt, reason="lost")
     notify(connection, job_id=row.id)
-    return Waiting(id=row.id, queue=row.queue)
+    return QueuedJob(id=row.id, queue=row.queue)
 
 
-def _end(connection: Connection, row: Row[Any], ending: Ending, *, problem: Mapping[str, Any]) -> None:
+def _end(connection: Connection, row: Row[Any], ending: AttemptOutcome, *, problem: Mapping[str, Any]) -> None:
     connection.execute(
         update(job)
         .where(job.c.id == row.id)

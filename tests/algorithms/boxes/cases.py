@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 from workers.algorithms.core.statistics import Statistic
 
 
@@ -30,7 +30,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, int]:
     return np.array(flat, dtype=np.float64).reshape(rows, columns), draw(st.integers(1, rows))
 
 
-def run(x: np.ndarray, request: Request, seed: int = 0) -> Outcome:
+def run(x: np.ndarray, request: BoxesRequest, seed: int = 0) -> BoxesOutcome:
     rng = np.random.default_rng(seed)
     state = anonymization.init(x, request)
     while not anonymization.done(state):

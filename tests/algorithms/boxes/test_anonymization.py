@@ -11,7 +11,7 @@ from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes import anonymization, stages
 from workers.algorithms.boxes.certificate import estimates, ranges
 from workers.algorithms.boxes.ranges.column import box_column
-from workers.algorithms.boxes.state import Request
+from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.errors import InfeasibleKError, OutsideDomainError, UndefinedStatisticError
 from workers.algorithms.core.influence import absolute_influences, influences
 from workers.algorithms.core.moments import moments
@@ -27,7 +27,7 @@ from workers.algorithms.core.statistics import Statistic, all_moments
 )
 def test_every_release_keeps_its_promises(table: tuple[np.ndarray, int], bounds: str, method: str, seed: int) -> None:
     x, k = table
-    request = Request(k, weighted(x.shape[1]), partition=method, bounds=bounds)  # type: ignore[arg-type]
+    request = BoxesRequest(k, weighted(x.shape[1]), partition=method, bounds=bounds)  # type: ignore[arg-type]
     outcome = run(x, request, seed)
     boxes = outcome.boxes
     assert boxes.counts.min() >= k
@@ -66,7 +66,7 @@ ALL_KINDS = (
 
 @pytest.mark.parametrize("bounds", ["cells", "tight"])
 def test_all_kinds_together(records: np.ndarray, bounds: str) -> None:
-    outcome = run(records, Request(5, ALL_KINDS, bounds=bounds))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(5, ALL_KINDS, bounds=bounds))  # type: ignore[arg-type]
     for certificate in outcome.certificates:
         for estimate, value in zip(certificate.published, certificate.true_value, strict=True):
             if estimate.guaranteed is not None:
@@ -82,19 +82,19 @@ def test_all_kinds_together(records: np.ndarray, bounds: str) -> None:
 
 
 def test_uncertainties_are_their_definitions(records: np.ndarray) -> None:
-    outcome = run(records, Request(5, ALL_KINDS, bounds="tight", confidence=0.9))
+    outcome = run(records, BoxesRequest(5, ALL_KINDS, bounds="tight", confidence=0.9))
     field = influences(ALL_KINDS, moments(records))
     a = absolute_influences(field, records, np.ones(3))
     half = outcome.boxes.half_width[outcome.boxes.box]
     assert outcome.privacy_uncertainty == pytest.approx((a * half).sum() / len(records), rel=1e-5)
     delta = sum(o * d for c in outcome.certificates for o, d in zip(c.omega, c.delta, strict=True))
     assert outcome.privacy_uncertainty == pytest.approx(delta, rel=1e-12)
-    one = run(records, Request(5, (Statistic("mean", (1,)),), confidence=0.9))
+    one = run(records, BoxesRequest(5, (Statistic("mean", (1,)),), confidence=0.9))
     assert one.statistical_uncertainty == pytest.approx(1.6448536269514722 / np.sqrt(2000), rel=1e-9)
 
 
 def test_a_mean_has_its_exact_range_as_its_linear_one(records: np.ndarray) -> None:
-    outcome = run(records, Request(5, (Statistic("mean", (0,)),)))
+    outcome = run(records, BoxesRequest(5, (Statistic("mean", (0,)),)))
     (estimate,) = outcome.certificates[0].published
     share = outcome.boxes.counts / 2000
     assert estimate.linear is not None
@@ -106,14 +106,14 @@ def test_a_mean_has_its_exact_range_as_its_linear_one(records: np.ndarray) -> No
 def test_asymptotic_uncertainty_of_uniform_records_is_known() -> None:
     # Means with weights 1 on the unit cube: rho = N, a = 1, so c = (k/N)^(1/n) / 2 and Delta = n c.
     x = np.random.default_rng(3).uniform(size=(30_000, 2))
-    outcome = run(x, Request(10, tuple(Statistic("mean", (i,), 1.0) for i in range(2)), bounds="tight"))
+    outcome = run(x, BoxesRequest(10, tuple(Statistic("mean", (i,), 1.0) for i in range(2)), bounds="tight"))
     assert outcome.asymptotic_uncertainty == pytest.approx(np.sqrt(10 / 30_000), rel=0.05)
-    assert run(x[:2], Request(1, (Statistic("mean", (0,), 1.0),))).asymptotic_uncertainty is None
+    assert run(x[:2], BoxesRequest(1, (Statistic("mean", (0,), 1.0),))).asymptotic_uncertainty is None
 
 
 def test_published_numbers_come_from_boxes_and_counts_alone(records: np.ndarray) -> None:
     # Certificates made from bounds and counts, without the records: nothing published may differ.
-    first = run(records, Request(5, ALL_KINDS, bounds="tight"))
+    first = run(records, BoxesRequest(5, ALL_KINDS, bounds="tight"))
     unlinked = replace(first.boxes, box=np.zeros(0, dtype=np.int32))
     counts = unlinked.counts.astype(float)
     columns = [box_column(unlinked.lower[:, i], unlinked.upper[:, i], counts) for i in range(3)]
@@ -124,20 +124,20 @@ def test_published_numbers_come_from_boxes_and_counts_alone(records: np.ndarray)
 
 def test_one_correlation_gets_narrower_boxes_than_mondrian(records: np.ndarray) -> None:
     asked = (Statistic("correlation", (0, 1)),)
-    ours = run(records, Request(5, asked, bounds="tight"))
-    theirs = run(records, Request(5, asked, bounds="tight", partition="mondrian"))
+    ours = run(records, BoxesRequest(5, asked, bounds="tight"))
+    theirs = run(records, BoxesRequest(5, asked, bounds="tight", partition="mondrian"))
     assert ours.privacy_uncertainty < 0.6 * theirs.privacy_uncertainty
 
 
 def test_results_follow_records_under_permutation_scale_and_shift(records: np.ndarray) -> None:
     asked = all_moments(3)
-    plain = run(records, Request(5, asked, bounds="tight"))
+    plain = run(records, BoxesRequest(5, asked, bounds="tight"))
     order = np.random.default_rng(2).permutation(2000)
-    mixed = run(records[order], Request(5, asked, bounds="tight"))
+    mixed = run(records[order], BoxesRequest(5, asked, bounds="tight"))
     np.testing.assert_array_equal(mixed.boxes.lower, plain.boxes.lower)
     np.testing.assert_array_equal(mixed.boxes.box, plain.boxes.box[order])
     factor, shift = np.array([4.0, 0.25, 8.0]), np.array([16.0, -2.0, 1.0])
-    moved = run(records * factor + shift, Request(5, asked, bounds="tight"))
+    moved = run(records * factor + shift, BoxesRequest(5, asked, bounds="tight"))
     np.testing.assert_array_equal(moved.boxes.box, plain.boxes.box)
     assert moved.privacy_uncertainty == pytest.approx(plain.privacy_uncertainty, rel=1e-9)
     for here, there in zip(plain.certificates[:3], moved.certificates[:3], strict=True):
@@ -151,9 +151,9 @@ def test_results_follow_records_under_permutation_scale_and_shift(records: np.nd
 
 def test_columns_may_come_in_any_order(records: np.ndarray) -> None:
     turned = [2, 0, 1]
-    here = run(records, Request(5, (Statistic("mean", (0,)), Statistic("correlation", (1, 2))), bounds="tight"))
+    here = run(records, BoxesRequest(5, (Statistic("mean", (0,)), Statistic("correlation", (1, 2))), bounds="tight"))
     there = run(
-        records[:, turned], Request(5, (Statistic("mean", (1,)), Statistic("correlation", (2, 0))), bounds="tight")
+        records[:, turned], BoxesRequest(5, (Statistic("mean", (1,)), Statistic("correlation", (2, 0))), bounds="tight")
     )
     assert there.privacy_uncertainty == pytest.approx(here.privacy_uncertainty, rel=1e-12)
 
@@ -161,7 +161,7 @@ def test_columns_may_come_in_any_order(records: np.ndarray) -> None:
 def test_the_same_generator_gives_the_same_release_and_small_steps_change_nothing(
     records: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = Request(5, ALL_KINDS)
+    request = BoxesRequest(5, ALL_KINDS)
     whole = run(records, request, seed=5)
     monkeypatch.setattr(stages, "_WORK", 1)
     state, rng, seen = anonymization.init(records, request), np.random.default_rng(5), []
@@ -178,7 +178,7 @@ def test_the_same_generator_gives_the_same_release_and_small_steps_change_nothin
 
 
 def test_one_box_leaves_a_correlation_without_an_estimate(records: np.ndarray) -> None:
-    outcome = run(records, Request(2000, (Statistic("correlation", (0, 1)), Statistic("mean", (0,)))))
+    outcome = run(records, BoxesRequest(2000, (Statistic("correlation", (0, 1)), Statistic("mean", (0,)))))
     (estimate,) = outcome.certificates[0].published
     assert (estimate.estimate, estimate.linear, estimate.inner, estimate.gap) == (None, None, None, None)
     assert estimate.guaranteed is not None
@@ -188,7 +188,7 @@ def test_one_box_leaves_a_correlation_without_an_estimate(records: np.ndarray) -
 
 def test_domains_are_the_outer_bounds(records: np.ndarray) -> None:
     domains = ((-100.0, 200.0), None, (-5.0, 0.0))
-    boxes = run(records, Request(5, all_moments(3), domains=domains)).boxes
+    boxes = run(records, BoxesRequest(5, all_moments(3), domains=domains)).boxes
     assert (boxes.lower.min(axis=0)[0], boxes.upper.max(axis=0)[2]) == (-100.0, 0.0)
     assert boxes.outer_from_data.tolist() == [False, True, False]
 
@@ -196,23 +196,23 @@ def test_domains_are_the_outer_bounds(records: np.ndarray) -> None:
 def test_what_cannot_be_is_refused_at_the_door(records: np.ndarray) -> None:
     mean = (Statistic("mean", (0,)),)
     with pytest.raises(InfeasibleKError):
-        anonymization.init(records, Request(2001, mean))
+        anonymization.init(records, BoxesRequest(2001, mean))
     with pytest.raises(OutsideDomainError):
-        anonymization.init(records, Request(5, mean, domains=((39.0, 41.0), None, None)))
+        anonymization.init(records, BoxesRequest(5, mean, domains=((39.0, 41.0), None, None)))
     with pytest.raises(UndefinedStatisticError):
-        anonymization.init(records, Request(5, (Statistic("mean", (3,)),)))
-    for bad in (Request(0, mean), Request(5, ()), Request(5, mean, confidence=1.0)):
+        anonymization.init(records, BoxesRequest(5, (Statistic("mean", (3,)),)))
+    for bad in (BoxesRequest(0, mean), BoxesRequest(5, ()), BoxesRequest(5, mean, confidence=1.0)):
         with pytest.raises(ValueError, match=r"must|needed"):
             anonymization.init(records, bad)
     with pytest.raises(ValueError, match="matrix"):
-        anonymization.init(records[:0], Request(1, mean))
+        anonymization.init(records[:0], BoxesRequest(1, mean))
     with pytest.raises(ValueError, match="not finished"):
-        anonymization.result(anonymization.init(records, Request(5, mean)))
+        anonymization.result(anonymization.init(records, BoxesRequest(5, mean)))
 
 
 def test_a_constant_column_is_refused_by_the_first_step_where_its_scale_is_needed() -> None:
     x = np.column_stack([np.arange(20.0), np.full(20, 2.5)])
-    state = anonymization.init(x, Request(2, (Statistic("mean", (0,)), Statistic("variance", (1,)))))
+    state = anonymization.init(x, BoxesRequest(2, (Statistic("mean", (0,)), Statistic("variance", (1,)))))
     with pytest.raises(UndefinedStatisticError, match="column 1 is constant") as caught:
         anonymization.step(state, rng=np.random.default_rng(0))
     assert caught.value.index == 1
@@ -221,5 +221,5 @@ def test_a_constant_column_is_refused_by_the_first_step_where_its_scale_is_neede
 @pytest.mark.parametrize("k", [1, 7, 60])
 def test_fifty_columns(k: int) -> None:
     x = np.random.default_rng(1).normal(size=(60, 50))
-    outcome = run(x, Request(k, tuple(Statistic("mean", (i,)) for i in range(50))))
+    outcome = run(x, BoxesRequest(k, tuple(Statistic("mean", (i,)) for i in range(50))))
     assert outcome.boxes.counts.min() >= k

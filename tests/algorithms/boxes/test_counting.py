@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.algorithms.boxes.cases import tables
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries.counting import count, index
-from workers.algorithms.boxes.state import Request
+from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.statistics import Statistic
 
 
-def released(x: np.ndarray, k: int, bounds: str) -> anonymization.Outcome:
-    request = Request(k=k, statistics=(Statistic("mean", (0,), weight=1.0),), partition="fast", bounds=bounds)
+def released(x: np.ndarray, k: int, bounds: str) -> anonymization.BoxesOutcome:
+    request = BoxesRequest(k=k, statistics=(Statistic("mean", (0,), weight=1.0),), partition="fast", bounds=bounds)
     state = anonymization.init(x, request)
     while not anonymization.done(state):
         state = anonymization.step(state, rng=np.random.default_rng(k))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, tables
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.diversity import Demands, spread
+from workers.algorithms.boxes.partition.diversity import BoxConstraints, spread
 from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError
 
 METHODS: tuple[partition.Method, ...] = ("optimal", "fast", "mondrian")
@@ -19,7 +19,7 @@ METHODS: tuple[partition.Method, ...] = ("optimal", "fast", "mondrian")
 def made(
     x: np.ndarray,
     k: int,
-    demands: Demands,
+    demands: BoxConstraints,
     method: partition.Method = "optimal",
     worth: np.ndarray | None = None,
 ) -> partition.Partition:
@@ -39,7 +39,7 @@ def most_apart(values: np.ndarray, apart: float) -> int:
     return 0
 
 
-def meets(rows: np.ndarray, k: int, demands: Demands) -> bool:
+def meets(rows: np.ndarray, k: int, demands: BoxConstraints) -> bool:
     """By definition, for one group of records."""
     kept = demands.kept[rows] if len(demands.kept) else np.empty(0, dtype=int)
     enough = all(len({c for c in codes[rows].tolist() if c >= 0}) >= demands.diversity for codes in demands.codes.T)
@@ -50,13 +50,13 @@ def meets(rows: np.ndarray, k: int, demands: Demands) -> bool:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[np.ndarray, int, Demands]:
+def cases(draw: st.DrawFn) -> tuple[np.ndarray, int, BoxConstraints]:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     size = draw(st.integers(2, 60))
     x = rng.integers(0, draw(st.sampled_from([3, 100])), (size, draw(st.integers(1, 3)))).astype(float)
     values = rng.integers(0, 12, (size, draw(st.integers(0, 2)))).astype(float)
     values[rng.random(values.shape) < 0.1] = np.nan
-    demands = Demands(
+    demands = BoxConstraints(
         diversity=draw(st.integers(1, 4)),
         kept=rng.integers(0, 3, size).astype(np.int32) if draw(st.booleans()) else np.empty(0, dtype=np.int32),
         codes=rng.integers(-1, 5, (size, draw(st.integers(0, 2)))).astype(np.int32),
@@ -70,7 +70,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, int, Demands]:
 @settings(deadline=None, max_examples=150)
 @given(case=cases())
 def test_every_group_meets_the_demands_and_none_could_be_cut_further(
-    method: partition.Method, case: tuple[np.ndarray, int, Demands]
+    method: partition.Method, case: tuple[np.ndarray, int, BoxConstraints]
 ) -> None:
     x, k, demands = case
     whole = np.arange(len(x))
@@ -107,7 +107,9 @@ def test_taking_the_next_value_far_enough_finds_the_largest_set(values: list[int
 
 def test_the_column_that_limits_l_is_named_with_the_largest_l() -> None:
     x = np.arange(20.0)[:, None]
-    demands = Demands(4, codes=np.arange(20, dtype=np.int32)[:, None] % 5, values=x.copy(), apart=np.array([8.0]))
+    demands = BoxConstraints(
+        4, codes=np.arange(20, dtype=np.int32)[:, None] % 5, values=x.copy(), apart=np.array([8.0])
+    )
     with pytest.raises(InfeasibleDiversityError) as caught:
         made(x, 2, demands)
     assert (caught.value.column, caught.value.asked, caught.value.largest) == (1, 4, 3)
@@ -117,7 +119,7 @@ def test_the_column_that_limits_l_is_named_with_the_largest_l() -> None:
 def test_a_kept_class_of_fewer_than_k_is_refused_with_its_size(method: partition.Method) -> None:
     kept = np.array([0] * 17 + [1] * 3, dtype=np.int32)
     with pytest.raises(InfeasibleKError) as caught:
-        made(np.arange(20.0)[:, None], 4, Demands(kept=kept), method)
+        made(np.arange(20.0)[:, None], 4, BoxConstraints(kept=kept), method)
     assert (caught.value.asked, caught.value.largest) == (4, 3)
 
 
@@ -130,15 +132,15 @@ def test_demands_that_every_group_meets_change_no_cut(
 ) -> None:
     x, k = table
     worth = np.random.default_rng(len(x)).uniform(0.1, 1.0, x.shape).astype(np.float32) if per_record else None
-    free = Demands(1, codes=np.zeros((len(x), 1), dtype=np.int32))
-    plain = made(x, k, Demands(), method, None if worth is None else worth.copy())
+    free = BoxConstraints(1, codes=np.zeros((len(x), 1), dtype=np.int32))
+    plain = made(x, k, BoxConstraints(), method, None if worth is None else worth.copy())
     assert groups(made(x, k, free, method, worth)) == groups(plain)
 
 
 def test_where_both_sides_do_not_allow_the_first_cut_fast_takes_the_next_with_room_for_as_many_boxes() -> None:
     x = np.arange(40.0)[:, None]
     codes = np.where(np.arange(40) < 25, 0, np.arange(40) % 2).astype(np.int32)[:, None]
-    found = made(x, 5, Demands(2, codes=codes), "fast")
+    found = made(x, 5, BoxConstraints(2, codes=codes), "fast")
     assert found.gap[0].tolist() == [29.0, 30.0]  # 20 and 25 leave one value below, 26 to 29 room for 7 boxes, 30 for 8
     assert groups(found) == {frozenset(range(30)), frozenset(range(30, 35)), frozenset(range(35, 40))}
 
@@ -151,8 +153,8 @@ def test_mondrian_takes_the_next_widest_column_where_the_median_is_not_allowed(
     x = np.column_stack([np.arange(40.0), rng.permutation(40)])
     x[0, 0] -= 1.0
     codes = np.where(np.arange(40) < 25, 0, np.arange(40) % 2).astype(np.int32)[:, None]
-    assert made(x, 5, Demands(2, codes=codes), method, np.array([2.0, 1.0])).axis[0] == axis
-    with_one = made(x[:, :1], 5, Demands(2, codes=codes), method)
+    assert made(x, 5, BoxConstraints(2, codes=codes), method, np.array([2.0, 1.0])).axis[0] == axis
+    with_one = made(x[:, :1], 5, BoxConstraints(2, codes=codes), method)
     assert len(with_one.counts) == (3 if method == "fast" else 1)
 
 
@@ -160,9 +162,9 @@ def test_mondrian_takes_the_next_widest_column_where_the_median_is_not_allowed(
 def test_small_steps_give_the_same_groups(method: partition.Method, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     x, codes = rng.normal(size=(2000, 3)), rng.integers(0, 5, (2000, 1)).astype(np.int32)
-    whole = groups(made(x, 5, Demands(3, codes=codes), method))
+    whole = groups(made(x, 5, BoxConstraints(3, codes=codes), method))
     monkeypatch.setattr(partition, "_BUDGET", 1)
-    assert groups(made(x, 5, Demands(3, codes=codes), method)) == whole
+    assert groups(made(x, 5, BoxConstraints(3, codes=codes), method)) == whole
 
 
 @pytest.mark.parametrize("method", ["fast", "mondrian"])
@@ -171,8 +173,8 @@ def test_groups_do_not_depend_on_the_order_of_records(method: partition.Method) 
     x, codes = rng.normal(size=(600, 3)), rng.integers(0, 4, (600, 1)).astype(np.int32)
     values, order = rng.normal(size=(600, 1)), rng.permutation(600)
     apart, kept = np.array([0.25]), rng.integers(0, 2, 600).astype(np.int32)
-    plain = groups(made(x, 4, Demands(3, kept, codes, values, apart), method))
-    mixed = made(x[order], 4, Demands(3, kept[order], codes[order], values[order], apart), method)
+    plain = groups(made(x, 4, BoxConstraints(3, kept, codes, values, apart), method))
+    mixed = made(x[order], 4, BoxConstraints(3, kept[order], codes[order], values[order], apart), method)
     assert {frozenset(order[list(group)].tolist()) for group in groups(mixed)} == plain
 
 
@@ -180,8 +182,8 @@ def test_groups_do_not_depend_on_the_order_of_records(method: partition.Method) 
 def test_demands_cost_little_where_every_group_meets_them_anyway(method: partition.Method) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(3000, 3))
-    plain = made(x, 10, Demands(), method)
-    free = made(x, 10, Demands(1, codes=np.zeros((3000, 1), dtype=np.int32)), method)
-    diverse = made(x, 10, Demands(3, codes=rng.integers(0, 8, (3000, 1)).astype(np.int32)), method)
+    plain = made(x, 10, BoxConstraints(), method)
+    free = made(x, 10, BoxConstraints(1, codes=np.zeros((3000, 1), dtype=np.int32)), method)
+    diverse = made(x, 10, BoxConstraints(3, codes=rng.integers(0, 8, (3000, 1)).astype(np.int32)), method)
     assert len(free.counts) == len(plain.counts)
     assert len(diverse.counts) > 0.9 * len(plain.counts)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.half_widths import asymptotic_half_widths, asymptotic_uncertainty
-from workers.algorithms.boxes.state import Request
+from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.influence import influences
 from workers.algorithms.core.moments import moments
 from workers.algorithms.core.statistics import Statistic
@@ -60,7 +60,7 @@ def test_what_is_dismissed_counts_neither_in_density_nor_in_uncertainty() -> Non
     rng = np.random.default_rng(23)
     x = np.vstack([rng.uniform(size=(6000, 2)), rng.uniform(-50.0, 50.0, size=(300, 2))])
     kept, dismissed = (
-        run(x, Request(10, MEANS, partition="fast", bounds="tight", rare_records=rare))  # type: ignore[arg-type]
+        run(x, BoxesRequest(10, MEANS, partition="fast", bounds="tight", rare_records=rare))  # type: ignore[arg-type]
         for rare in ("keep", "dismiss")
     )
     rows = dismissed.chosen.rows
@@ -77,7 +77,7 @@ def test_what_is_dismissed_counts_neither_in_density_nor_in_uncertainty() -> Non
 def test_weighed_boxes_promise_what_their_uncertainty_is_made_of() -> None:
     rng = np.random.default_rng(24)
     x = np.vstack([rng.uniform(size=(5000, 2)), 3.0 * rng.uniform(size=(5000, 2)) - 1.0])
-    outcome = run(x, Request(10, MEANS, partition="fast", bounds="tight", rare_records="weigh"))
+    outcome = run(x, BoxesRequest(10, MEANS, partition="fast", bounds="tight", rare_records="weigh"))
     assert outcome.chosen.weights is not None
     assert outcome.asymptotic_uncertainty is not None
     assert 0.6 < outcome.privacy_uncertainty / outcome.asymptotic_uncertainty < 1.1

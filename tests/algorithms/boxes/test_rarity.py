@@ -13,7 +13,7 @@ from workers.algorithms.boxes.bounds import Boxes, rounded_outward
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
-from workers.algorithms.boxes.state import Outcome, Request
+from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.influence import absolute_influences, influences
 from workers.algorithms.core.moments import moments
@@ -32,7 +32,7 @@ ASKED = (*all_moments(2), Statistic("standard_deviation", (0,)), Statistic("cova
 UNIT = (Statistic("mean", (0,), 1.0), Statistic("variance", (0,), 1.0))
 
 
-def weights_of_records(outcome: Outcome) -> np.ndarray:
+def weights_of_records(outcome: BoxesOutcome) -> np.ndarray:
     weights = outcome.chosen.weights
     records = len(outcome.boxes.box)
     return np.full(records, 1.0 / records) if weights is None else weights[outcome.boxes.box]
@@ -67,7 +67,7 @@ def test_every_promise_holds_for_the_kept_records(
 ) -> None:
     x, k = table
     asked = tuple(Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(x.shape[1]))  # type: ignore[arg-type]
-    outcome = run(x, Request(k, asked, partition=method, bounds=bounds, rare_records=rare))  # type: ignore[arg-type]
+    outcome = run(x, BoxesRequest(k, asked, partition=method, bounds=bounds, rare_records=rare))  # type: ignore[arg-type]
     boxes, rows = outcome.boxes, outcome.chosen.rows
     assert rows is not None
     kept, w = x[rows], weights_of_records(outcome)
@@ -91,7 +91,7 @@ def test_every_promise_holds_for_the_kept_records(
 
 @pytest.mark.parametrize("rare", ["dismiss", "weigh"])
 def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, rare: str) -> None:
-    outcome = run(records, Request(5, ASKED, rare_records=rare))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(5, ASKED, rare_records=rare))  # type: ignore[arg-type]
     rows, boxes, criterion = outcome.chosen.rows, outcome.boxes, outcome.chosen.criterion
     assert rows is not None
     assert criterion is not None
@@ -108,7 +108,7 @@ def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, 
     a = absolute_influences(influences(fixed, moments(kept, w)), kept, np.ones(2))
     exact = float(w @ (a * boxes.half_width[boxes.box]).sum(axis=1))
     assert outcome.privacy_uncertainty == pytest.approx(exact, rel=1e-5)
-    everything = run(records, Request(5, ASKED))
+    everything = run(records, BoxesRequest(5, ASKED))
     assert omega == pytest.approx([one.omega[0] for one in everything.certificates]), "one unit before and after"
     assert outcome.privacy_uncertainty < everything.privacy_uncertainty
     expected = everything.statistical_uncertainty * np.sqrt(3000 * (w @ w))
@@ -116,7 +116,7 @@ def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, 
 
 
 def test_lambda_is_the_objective_at_published_quantities_and_below_that_of_dismissal(records: np.ndarray) -> None:
-    weighed = run(records, Request(5, ASKED, rare_records="weigh"))
+    weighed = run(records, BoxesRequest(5, ASKED, rare_records="weigh"))
     criterion, weights = weighed.chosen.criterion, weighed.chosen.weights
     assert criterion is not None
     assert weights is not None
@@ -126,7 +126,7 @@ def test_lambda_is_the_objective_at_published_quantities_and_below_that_of_dismi
     assert weighed.chosen.optimum == pytest.approx(objective, rel=1e-9)
     crisp = dismiss(g, weighed.boxes.counts, statistical=criterion.statistical)
     assert crisp.objective * 0.5 < weighed.chosen.optimum <= crisp.objective
-    dismissed = run(records, Request(5, ASKED, rare_records="dismiss"))
+    dismissed = run(records, BoxesRequest(5, ASKED, rare_records="dismiss"))
     assert dismissed.chosen.optimum is dismissed.chosen.weights is None
 
 
@@ -157,7 +157,7 @@ def test_for_a_covariance_the_kept_set_is_a_threshold_on_density_over_distances(
 
 def test_weights_follow_from_the_release_alone(records: np.ndarray) -> None:
     """Bounds, counts and the rounded moments give the same weights: they tell nothing beyond those."""
-    outcome = run(records, Request(5, ASKED, rare_records="weigh"))
+    outcome = run(records, BoxesRequest(5, ASKED, rare_records="weigh"))
     criterion = outcome.chosen.criterion
     assert criterion is not None
     public = replace(outcome.boxes, box=np.zeros(0, dtype=np.int32))
@@ -169,7 +169,7 @@ def test_weights_follow_from_the_release_alone(records: np.ndarray) -> None:
 def test_whoever_knows_all_records_but_one_cannot_invert_the_weights() -> None:
     """He tries every value that the box allows; all explain the release equally well. True-valued g would not."""
     x = np.sort(np.random.default_rng(4).standard_t(2, size=(200, 1)), axis=0)
-    request = Request(5, UNIT, partition="fast", domains=((-100.0, 100.0),), rare_records="weigh")
+    request = BoxesRequest(5, UNIT, partition="fast", domains=((-100.0, 100.0),), rare_records="weigh")
     release = run(x, request)
     assert release.chosen.rows is not None
     assert release.chosen.weights is not None
@@ -189,7 +189,7 @@ def test_whoever_knows_all_records_but_one_cannot_invert_the_weights() -> None:
     assert min(flawed) > 1e-6 * flawed_true.max(), "the same attack finds the value in weights made from true values"
 
 
-def _weights_of_true_values(x: np.ndarray, release: Outcome) -> np.ndarray:
+def _weights_of_true_values(x: np.ndarray, release: BoxesOutcome) -> np.ndarray:
     """What must not be published: g with a_i averaged over the records of each box."""
     assert release.chosen.rows is not None
     assert release.chosen.criterion is not None
@@ -202,10 +202,10 @@ def _weights_of_true_values(x: np.ndarray, release: Outcome) -> np.ndarray:
 @pytest.mark.parametrize("rare", ["dismiss", "weigh"])
 def test_numbers_of_boxes_do_not_tell_that_some_are_missing(records: np.ndarray, rare: str) -> None:
     domains = ((-1e4, 1e4), (-100.0, 100.0))
-    outcome = run(records, Request(5, ASKED, rare_records=rare, domains=domains))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(5, ASKED, rare_records=rare, domains=domains))  # type: ignore[arg-type]
     assert np.unique(outcome.boxes.box).tolist() == list(range(len(outcome.boxes.counts)))
     np.testing.assert_array_equal(np.lexsort(outcome.boxes.lower.T[::-1]), np.arange(len(outcome.boxes.counts)))
-    everything = run(records, Request(5, ASKED, domains=domains))
+    everything = run(records, BoxesRequest(5, ASKED, domains=domains))
     whole = {tuple(row) for row in np.column_stack([everything.boxes.lower, everything.boxes.upper])}
     part = {tuple(row) for row in np.column_stack([outcome.boxes.lower, outcome.boxes.upper])}
     assert part < whole, "boxes are left out as a whole; the others stay as they are"
@@ -218,7 +218,7 @@ def test_bounds_and_moments_do_not_tell_how_far_a_left_out_record_is(rare: str) 
     x = rng.normal(size=(600, 1))
     for far in (900.0, 1.23e6):
         x[0] = far
-        outcome = run(x, Request(5, UNIT, partition="fast", rare_records=rare))  # type: ignore[arg-type]
+        outcome = run(x, BoxesRequest(5, UNIT, partition="fast", rare_records=rare))  # type: ignore[arg-type]
         assert outcome.chosen.rows is not None
         assert 0 not in outcome.chosen.rows
         kept = x[outcome.chosen.rows]
@@ -231,7 +231,7 @@ def test_bounds_and_moments_do_not_tell_how_far_a_left_out_record_is(rare: str) 
 
 
 def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.ndarray) -> None:
-    criterion = run(records, Request(5, ASKED, rare_records="weigh")).chosen.criterion
+    criterion = run(records, BoxesRequest(5, ASKED, rare_records="weigh")).chosen.criterion
     assert criterion is not None
     for value in (*criterion.deviation, criterion.statistical):
         assert value == float(f"{value:.1e}")
@@ -248,7 +248,7 @@ def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.n
 def test_a_regression_is_judged_too_and_small_steps_change_nothing(
     records: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = Request(5, (Statistic("regression", (0, 1)), Statistic("mean", (0,))), rare_records="weigh")
+    request = BoxesRequest(5, (Statistic("regression", (0, 1)), Statistic("mean", (0,))), rare_records="weigh")
     whole = run(records, request, seed=3)
     assert len(whole.certificates[0].true_value) == len(whole.certificates[0].shift) == 2
     monkeypatch.setattr(stages, "_WORK", 1)
@@ -260,11 +260,11 @@ def test_a_regression_is_judged_too_and_small_steps_change_nothing(
 
 @pytest.mark.parametrize("rare", ["dismiss", "weigh"])
 def test_one_box_is_kept(records: np.ndarray, rare: str) -> None:
-    outcome = run(records, Request(3000, all_moments(2), rare_records=rare))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(3000, all_moments(2), rare_records=rare))  # type: ignore[arg-type]
     assert outcome.boxes.counts.tolist() == [3000]
     assert [one.shift[0] for one in outcome.certificates] == pytest.approx([0.0] * 5, abs=1e-9)
     nothing = (Statistic("mean", (0,), 0.0),)
-    outcome = run(records, Request(5, nothing, rare_records=rare))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(5, nothing, rare_records=rare))  # type: ignore[arg-type]
     assert outcome.boxes.counts.sum() == 3000, "where nothing matters nothing is rare"
 
 
@@ -274,7 +274,7 @@ def test_a_column_that_dismissal_leaves_constant_has_no_correlation_and_is_told_
     x = np.column_stack([rng.normal(size=2000), np.zeros(2000)])
     x[:6, 1] = 10.0 ** np.arange(3, 9)
     asked = (Statistic("mean", (0,)), Statistic("mean", (1,)), Statistic("correlation", (0, 1)))
-    outcome = run(x, Request(3, asked, rare_records="dismiss", bounds="tight"))
+    outcome = run(x, BoxesRequest(3, asked, rare_records="dismiss", bounds="tight"))
     assert outcome.chosen.rows is not None
     assert not np.any(x[outcome.chosen.rows, 1])
     mean, correlation = outcome.certificates[1:]
@@ -282,4 +282,4 @@ def test_a_column_that_dismissal_leaves_constant_has_no_correlation_and_is_told_
     assert correlation.true_value == correlation.shift == correlation.delta == (None,)
     assert correlation.published[0].estimate is None
     with pytest.raises(UndefinedStatisticError, match="records that are kept"):
-        run(x, Request(3, asked[2:], rare_records="dismiss", bounds="tight"))
+        run(x, BoxesRequest(3, asked[2:], rare_records="dismiss", bounds="tight"))

@@ -13,7 +13,7 @@ from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import estimates, ranges, sample_form
 from workers.algorithms.boxes.ranges.column import box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.state import Request
+from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic
@@ -48,7 +48,7 @@ def exact_covariance(a: np.ndarray, b: np.ndarray) -> Fraction:
 @given(table=tables(), bounds=st.sampled_from(["cells", "tight"]), rare=st.sampled_from(["keep", "dismiss"]))
 def test_guaranteed_ranges_hold_the_exact_sample_form(table: tuple[np.ndarray, int], bounds: str, rare: str) -> None:
     x, k = table[0][:, :2], table[1]
-    request = Request(k, weighted(x.shape[1]), bounds=bounds, rare_records=rare, ddof=1)  # type: ignore[arg-type]
+    request = BoxesRequest(k, weighted(x.shape[1]), bounds=bounds, rare_records=rare, ddof=1)  # type: ignore[arg-type]
     if len(x) == 1:
         with pytest.raises(UndefinedStatisticError, match="two records or more"):
             run(x, request)
@@ -89,7 +89,7 @@ def test_the_factor_is_rounded_outward(ends: list[float], records: int) -> None:
 
 
 def test_values_are_those_of_numpy_and_what_has_no_sample_form_is_unchanged(records: np.ndarray) -> None:
-    plain, sample = (run(records, Request(5, KINDS + SAME, bounds="tight", ddof=ddof)) for ddof in (0, 1))
+    plain, sample = (run(records, BoxesRequest(5, KINDS + SAME, bounds="tight", ddof=ddof)) for ddof in (0, 1))
     true = [certificate.true_value[0] for certificate in sample.certificates[:3]]
     wanted = [records[:, 0].var(ddof=1), records[:, 1].std(ddof=1), np.cov(records.T, ddof=1)[0, 1]]
     assert true == pytest.approx(wanted, rel=1e-12)
@@ -111,7 +111,7 @@ def test_values_are_those_of_numpy_and_what_has_no_sample_form_is_unchanged(reco
 
 
 def test_uncertainties_use_the_derivatives_of_the_sample_form(records: np.ndarray) -> None:
-    outcome = run(records, Request(5, (KINDS[0],), bounds="tight", confidence=0.9, ddof=1))
+    outcome = run(records, BoxesRequest(5, (KINDS[0],), bounds="tight", confidence=0.9, ddof=1))
     u = records[:, 0] - records[:, 0].mean()
     half = outcome.boxes.half_width[outcome.boxes.box, 0]
     assert outcome.privacy_uncertainty == pytest.approx((2 * np.abs(u) * half).sum() / 36, rel=1e-12)
@@ -127,7 +127,7 @@ def test_uncertainties_use_the_derivatives_of_the_sample_form(records: np.ndarra
 
 def test_default_weights_make_the_same_boxes_either_way(records: np.ndarray) -> None:
     asked = tuple(replace(one, weight=None) for one in (*KINDS, *SAME))
-    plain, sample = (run(records, Request(5, asked, rare_records="dismiss", ddof=ddof)) for ddof in (0, 1))
+    plain, sample = (run(records, BoxesRequest(5, asked, rare_records="dismiss", ddof=ddof)) for ddof in (0, 1))
     np.testing.assert_array_equal(plain.boxes.lower, sample.boxes.lower)
     assert sample.statistical_uncertainty == pytest.approx(plain.statistical_uncertainty, rel=1e-12)
 
@@ -135,7 +135,7 @@ def test_default_weights_make_the_same_boxes_either_way(records: np.ndarray) -> 
 def test_the_factor_is_that_of_the_kept_records_and_follows_from_boxes_and_counts() -> None:
     rng = np.random.default_rng(32)
     x = np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(12, 2)) * 60.0])
-    outcome = run(x, Request(6, KINDS, bounds="tight", rare_records="dismiss", ddof=1))
+    outcome = run(x, BoxesRequest(6, KINDS, bounds="tight", rare_records="dismiss", ddof=1))
     rows = outcome.chosen.rows
     assert rows is not None
     assert len(rows) < 312
@@ -156,11 +156,11 @@ def test_one_record_has_no_sample_form() -> None:
         found = ranges(statistic, columns, ddof=1)
         assert [(r.outer, r.inner) for r in found] == [(None, None)]
         assert [e.estimate for e in estimates(statistic, one, found, ddof=1)] == [None]
-    mean = run(np.array([[4.0]]), Request(1, (Statistic("mean", (0,), 1.0),), ddof=1))
+    mean = run(np.array([[4.0]]), BoxesRequest(1, (Statistic("mean", (0,), 1.0),), ddof=1))
     assert mean.certificates[0].true_value == (4.0,)
 
 
 @pytest.mark.parametrize("change", [{"ddof": 2}, {"ddof": -1}, {"ddof": 1, "rare_records": "weigh"}])
 def test_other_forms_are_refused(records: np.ndarray, change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="ddof must be 0 or 1"):
-        run(records, replace(Request(5, KINDS), **change))  # type: ignore[arg-type]
+        run(records, replace(BoxesRequest(5, KINDS), **change))  # type: ignore[arg-type]

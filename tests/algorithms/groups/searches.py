@@ -7,7 +7,7 @@ import pytest
 
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.evolution import search as evolution
-from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.generality import Found
 from workers.algorithms.groups.rules.membership import Term
@@ -15,13 +15,13 @@ from workers.algorithms.groups.rules.membership import Term
 ACS = Path(__file__).parents[4] / "shared" / "data" / "acs2024"
 
 
-def walk_through(state: enumeration.State) -> Found:
+def walk_through(state: enumeration.EnumerationState) -> Found:
     while not enumeration.done(state):
         state = enumeration.step(state)
     return enumeration.result(state)
 
 
-def evolve(state: evolution.State) -> Found:
+def evolve(state: evolution.EvolutionState) -> Found:
     while not evolution.done(state):
         state = evolution.step(state)
     return evolution.result(state)
@@ -46,7 +46,7 @@ def fuzzy(records: int = 1500, variables: int = 6) -> tuple[Fuzzified, np.ndarra
     return fuzzify(list(values), terms * variables), rng.random(records) < chance
 
 
-SMALL = Request(population=30, replaced=10, generations=12, runs=3, gamma=0.4, kappa=0.01)
+SMALL = EvolutionRequest(population=30, replaced=10, generations=12, runs=3, gamma=0.4, kappa=0.01)
 
 
 def reference() -> tuple[Fuzzified, np.ndarray]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.algorithms.groups import rules_oracle as oracle
 from tests.algorithms.groups.searches import acs, fuzzy, planted, walk_through
 from workers.algorithms.groups.enumeration import search as enumeration
-from workers.algorithms.groups.enumeration.search import NotFeasibleError, Request
+from workers.algorithms.groups.enumeration.search import EnumerationRequest, NotFeasibleError
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Finished, Found
 from workers.algorithms.groups.rules.membership import grades
@@ -31,7 +31,7 @@ def same(one: Found, other: Found) -> bool:
     kappa=st.sampled_from([0.0, 0.0513, 0.2217]),
 )
 def test_every_rule_over_the_thresholds_is_found_and_no_other(case: oracle.Case, gamma: float, kappa: float) -> None:
-    state = enumeration.init(case.data(), case.flags(), Request(case.alpha, gamma, kappa))
+    state = enumeration.init(case.data(), case.flags(), EnumerationRequest(case.alpha, gamma, kappa))
     while not isinstance(state, Finished):
         state = enumeration.step(state)
     kept = set(oracle.as_tuples(state.kept.rules))
@@ -45,15 +45,15 @@ def test_every_rule_over_the_thresholds_is_found_and_no_other(case: oracle.Case,
 
 def test_threads_do_not_change_the_outcome() -> None:
     data, vital = fuzzy()
-    one = walk_through(enumeration.init(data, vital, Request(gamma=0.4)))
+    one = walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=0.4)))
     assert len(one.rules) > 5
-    assert same(one, walk_through(enumeration.init(data, vital, Request(gamma=0.4), threads=2)))
+    assert same(one, walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=0.4), threads=2)))
 
 
 def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enumeration, "_ALLOWANCE", 4_000)
     data, vital = fuzzy()
-    request = Request(gamma=0.4)
+    request = EnumerationRequest(gamma=0.4)
     whole = walk_through(enumeration.init(data, vital, request))
     state = enumeration.init(data, vital, request)
     finished = []
@@ -71,7 +71,7 @@ def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_rises_to_one() -> None:
     data, vital = fuzzy()
-    state = enumeration.init(data, vital, Request(gamma=0.4))
+    state = enumeration.init(data, vital, EnumerationRequest(gamma=0.4))
     with pytest.raises(ValueError, match="not finished"):
         enumeration.result(state)
     seen = [enumeration.progress(state)]
@@ -86,7 +86,7 @@ def test_progress_rises_to_one() -> None:
 
 def test_the_planted_group_is_found() -> None:
     data, vital = planted()
-    found = walk_through(enumeration.init(data, vital, Request(gamma=2.0, kappa=0.1)))
+    found = walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=2.0, kappa=0.1)))
     assert oracle.as_tuples(found.rules) == [(1, 2, 3, 0, 0)]
 
 
@@ -107,22 +107,27 @@ def test_a_search_that_is_too_large_is_refused_with_what_would_fit() -> None:
     data, vital = fuzzy()
     size = enumeration.size(data, 0.5)
     with pytest.raises(NotFeasibleError, match="would fit") as error:
-        enumeration.init(data, vital, Request(largest=size / 3.5))
+        enumeration.init(data, vital, EnumerationRequest(largest=size / 3.5))
     assert error.value.rules == 4**6
     assert error.value.records == 1500
     assert error.value.fitting_records == int(1500 / 3.5)
     smaller = Fuzzified(data.variables[: error.value.fitting_variables])
     assert 1 <= len(smaller.variables) < 6
-    assert walk_through(enumeration.init(smaller, vital, Request(largest=size / 3.5))).evaluations > 0
+    assert walk_through(enumeration.init(smaller, vital, EnumerationRequest(largest=size / 3.5))).evaluations > 0
 
 
 def test_thresholds_that_are_none_are_refused() -> None:
     data, vital = planted()
-    for wrong in (Request(gamma=-1.0), Request(kappa=1.0), Request(guard=np.inf), Request(alpha=2.0)):
+    for wrong in (
+        EnumerationRequest(gamma=-1.0),
+        EnumerationRequest(kappa=1.0),
+        EnumerationRequest(guard=np.inf),
+        EnumerationRequest(alpha=2.0),
+    ):
         with pytest.raises(ValueError, match="must"):
             enumeration.init(data, vital, wrong)
 
 
 def test_the_group_of_the_reference_data_has_as_many_rules_as_others_found(acs: tuple[Fuzzified, np.ndarray]) -> None:
-    found = walk_through(enumeration.init(*acs, Request(), threads=2))
+    found = walk_through(enumeration.init(*acs, EnumerationRequest(), threads=2))
     assert (found.over_thresholds, len(found.rules)) == (3065, 121)  # found beforehand by a program of its own

@@ -13,7 +13,7 @@ from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.evolution import diverse as evolution_diverse
 from workers.algorithms.groups.evolution import paper as evolution_paper
 from workers.algorithms.groups.evolution import search as evolution
-from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Found, kept_by, merge
 
@@ -93,7 +93,7 @@ def test_seeds_make_a_difference_and_runs_differ(diversity: bool) -> None:
 def test_all_that_is_kept_is_over_the_thresholds_record_by_record(
     diversity: bool, case: oracle.Case, seed: int
 ) -> None:
-    request = Request(
+    request = EvolutionRequest(
         population=6, replaced=5, generations=4, runs=2, tournament=3, diversity=diversity, alpha=case.alpha, kappa=0.01
     )
     state = evolution.init(case.data(), case.flags(), request, np.random.default_rng(seed))
@@ -123,7 +123,7 @@ def test_with_diversity_all_of_a_small_space_is_found() -> None:
     data, vital = fuzzy()
     request = replace(SMALL, generations=60)
     found = evolve(evolution.init(data, vital, request, rng()))
-    exhaustive = enumeration.Request(gamma=request.gamma, kappa=request.kappa)
+    exhaustive = enumeration.EnumerationRequest(gamma=request.gamma, kappa=request.kappa)
     every = walk_through(enumeration.init(data, vital, exhaustive))
     assert set(oracle.as_tuples(found.rules)) == set(oracle.as_tuples(every.rules))
     assert found.evaluations <= request.evaluations < every.evaluations
@@ -242,7 +242,7 @@ def test_requests_that_cannot_be_met_are_refused() -> None:
 def test_on_the_reference_data_diversity_finds_most_of_the_most_general_rules(
     acs: tuple[Fuzzified, np.ndarray],
 ) -> None:
-    every = set(oracle.as_tuples(walk_through(enumeration.init(*acs, enumeration.Request())).rules))
-    found = evolve(evolution.init(*acs, Request(runs=3), rng()))
+    every = set(oracle.as_tuples(walk_through(enumeration.init(*acs, enumeration.EnumerationRequest())).rules))
+    found = evolve(evolution.init(*acs, EvolutionRequest(runs=3), rng()))
     assert found.evaluations <= 3 * 4100  # of the 41,000 that ten runs may spend
     assert len(set(oracle.as_tuples(found.rules)) & every) >= 100

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from tests.algorithms.groups.swapping import METRIC, problem, slow_influence
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.kernels import shaped
-from workers.algorithms.groups.memetic.outcome import Outcome, signals_after
-from workers.algorithms.groups.memetic.state import Request, State
+from workers.algorithms.groups.memetic.outcome import MemeticOutcome, signals_after
+from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_made
 from workers.algorithms.groups.swaps.metric import encode
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, build, met
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
-SMALL = Request(population=12, pairs=5, tournament=3, generations=12, mutation=0.05, roaming=0.3)
+SMALL = MemeticRequest(population=12, pairs=5, tournament=3, generations=12, mutation=0.05, roaming=0.3)
 LOWER, RAISE = Restriction(0, bound=2, zero=9), Restriction(2, bound=6, zero=0)
 PROBLEMS = {
     "lowered": ([14, 9, 20, 11], [11, 2, 3, 1], [LOWER]),
@@ -32,7 +32,7 @@ def anything(_signal: np.ndarray) -> bool:
     return True
 
 
-def ended(given: Problem, request: Request, seed: int = 0) -> State:
+def ended(given: Problem, request: MemeticRequest, seed: int = 0) -> MemeticState:
     state = memetic.init(given, request, np.random.default_rng(seed))
     before = 0.0
     while not memetic.done(state):
@@ -45,7 +45,7 @@ def ended(given: Problem, request: Request, seed: int = 0) -> State:
     return state
 
 
-def individuals(state: State) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def individuals(state: MemeticState) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     return [
         tuple(array[i, : run.rows[i]] for array in (run.source, run.partner, run.influence))  # type: ignore[misc]
         for run in state.runs
@@ -107,7 +107,7 @@ def test_no_restriction_is_violated_in_any_generation(seed: int, name: str, roam
     assert np.all(signals.sum(axis=1) == given.crisp.sum())
 
 
-def promised(given: Problem, found: Outcome) -> None:
+def promised(given: Problem, found: MemeticOutcome) -> None:
     for one in found.runs:
         swaps = one.swaps
         rows = np.concatenate([swaps.source_row, swaps.partner_row])
@@ -182,7 +182,7 @@ def test_it_comes_within_a_tenth_of_the_cheapest_swaps_which_the_papers_letter_d
     given = moderate(0)
     ratios = []
     for roaming in (0.3, 0.0):
-        found = memetic.result(given, ended(given, Request(generations=200, roaming=roaming)), anything).best
+        found = memetic.result(given, ended(given, MemeticRequest(generations=200, roaming=roaming)), anything).best
         ratios.append(found.swaps.distortion / cheapest(given, moves_made(given, found.swaps)).distortion)
         assert found.valid_share == 1.0
     assert 1.0 - 1e-9 <= ratios[0] < 1.1 < ratios[1]

@@ -15,14 +15,14 @@ from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.drawing import draw
 from workers.algorithms.uncertain.calibration.expected import anonymity
 from workers.algorithms.uncertain.calibration.kernels import SAFE
-from workers.algorithms.uncertain.calibration.state import Request, UnreachableKError
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest, UnreachableKError
 
 MODELS = ["gaussian", "uniform"]
 EXTRA = (SAFE - 1.0) * 1.01
 
 
-def alone(k: float | np.ndarray, model: str, **more: object) -> Request:
-    return Request(k=k, model=model, scales="per_record", **more)  # type: ignore[arg-type]
+def alone(k: float | np.ndarray, model: str, **more: object) -> CalibrationRequest:
+    return CalibrationRequest(k=k, model=model, scales="per_record", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -198,18 +198,18 @@ def test_infinities_are_refused(bad: float) -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        Request(k=0.5),
-        Request(k=math.nan),
-        Request(k=np.ones(3)),
-        Request(k=2.0, scaling="local"),
-        Request(k=2.0, scales="levels", scaling="rotated"),
-        Request(k=2.0, dismiss=1.0),
-        Request(k=2.0, minimum_scale=-1.0),
-        Request(k=2.0, tolerance=0.0),
-        Request(k=2.0, cell_size=0),
+        CalibrationRequest(k=0.5),
+        CalibrationRequest(k=math.nan),
+        CalibrationRequest(k=np.ones(3)),
+        CalibrationRequest(k=2.0, scaling="local"),
+        CalibrationRequest(k=2.0, scales="levels", scaling="rotated"),
+        CalibrationRequest(k=2.0, dismiss=1.0),
+        CalibrationRequest(k=2.0, minimum_scale=-1.0),
+        CalibrationRequest(k=2.0, tolerance=0.0),
+        CalibrationRequest(k=2.0, cell_size=0),
     ],
 )
-def test_requests_that_make_no_sense_are_refused(request_: Request) -> None:
+def test_requests_that_make_no_sense_are_refused(request_: CalibrationRequest) -> None:
     with pytest.raises(ValueError, match=r"must|goes with|holds"):
         calibration.init(np.arange(8.0).reshape(4, 2), request_)
 

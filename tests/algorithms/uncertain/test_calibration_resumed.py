@@ -9,17 +9,17 @@ import pytest
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration import solver as calibration_solver
-from workers.algorithms.uncertain.calibration.calibration import State
+from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.journal import Journal, remembered
-from workers.algorithms.uncertain.calibration.state import Calibrated, Request
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest
 
 REQUESTS = [
-    Request(k=5.0),
-    Request(k=5.0, model="uniform", dismiss=0.05),
-    Request(k=4.0, scales="levels", dismiss=0.0),
-    Request(k=4.0, scales="levels", model="uniform"),
-    Request(k=5.0, scales="per_record", scaling="local"),
-    Request(k=5.0, scales="shared", scaling="rotated"),
+    CalibrationRequest(k=5.0),
+    CalibrationRequest(k=5.0, model="uniform", dismiss=0.05),
+    CalibrationRequest(k=4.0, scales="levels", dismiss=0.0),
+    CalibrationRequest(k=4.0, scales="levels", model="uniform"),
+    CalibrationRequest(k=5.0, scales="per_record", scaling="local"),
+    CalibrationRequest(k=5.0, scales="shared", scaling="rotated"),
 ]
 
 
@@ -38,7 +38,7 @@ def stored(arrays: dict[str, Any]) -> dict[str, Any]:
         return {name: read[name] for name in read.files}
 
 
-def ended(state: State) -> Calibrated:
+def ended(state: CalibrationState) -> Calibrated:
     while not calibration.done(state):
         state = calibration.step(state)
     return calibration.result(state)
@@ -53,7 +53,7 @@ def same(one: Calibrated, other: Calibrated) -> bool:
 
 
 @pytest.mark.parametrize("asked", REQUESTS, ids=lambda asked: f"{asked.scales}-{asked.model}")
-def test_wherever_it_is_interrupted_it_ends_with_the_same_densities(asked: Request) -> None:
+def test_wherever_it_is_interrupted_it_ends_with_the_same_densities(asked: CalibrationRequest) -> None:
     x = oracle.mixture(600)
     undisturbed = ended(calibration.init(x, asked))
     state, steps = calibration.init(x, asked), 0
@@ -66,7 +66,7 @@ def test_wherever_it_is_interrupted_it_ends_with_the_same_densities(asked: Reque
 
 def test_what_is_remembered_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     x = oracle.mixture(600)
-    asked = Request(k=4.0, scales="levels", dismiss=0.0)
+    asked = CalibrationRequest(k=4.0, scales="levels", dismiss=0.0)
     state = calibration.init(x, asked)
     while not calibration.done(state):
         state = calibration.step(state)
@@ -101,7 +101,7 @@ def test_work_that_has_ended_takes_the_place_of_what_it_was_made_of() -> None:
 
 def test_the_journal_of_levels_holds_each_record_a_few_times_at_most() -> None:
     x = oracle.mixture(600)
-    state = calibration.init(x, Request(k=4.0, scales="levels", dismiss=0.0))
+    state = calibration.init(x, CalibrationRequest(k=4.0, scales="levels", dismiss=0.0))
     while not calibration.done(state):
         state = calibration.step(state)
     assert sum(array.size for array in calibration.pack(state).values()) < 12 * len(x)

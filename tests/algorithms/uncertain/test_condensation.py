@@ -9,7 +9,7 @@ from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 
 
-def groups_of(x: np.ndarray, k: int, seed: int) -> condensation.State:
+def groups_of(x: np.ndarray, k: int, seed: int) -> condensation.CondensationState:
     rng = np.random.default_rng(seed)
     state = condensation.init(x, k, rng)
     while not len(state.starts):

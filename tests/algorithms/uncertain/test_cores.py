@@ -10,7 +10,7 @@ from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration import cores
 from workers.algorithms.uncertain.calibration.journal import Journal
 from workers.algorithms.uncertain.calibration.ladder import number_from, rung, rung_from
-from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.neighbours.tree import tree_of
 
@@ -35,7 +35,7 @@ def naive(p: np.ndarray, need: np.ndarray) -> set[int]:
 
 def core(y: np.ndarray, need: np.ndarray, scale: float, model: Model, threads: int = 1) -> tuple[set[int], np.ndarray]:
     tree = tree_of(y)
-    request = Request(k=1.0, model=model, threads=threads, journal=Journal())
+    request = CalibrationRequest(k=1.0, model=model, threads=threads, journal=Journal())
     work = cores.core(tree, need[tree.order], scale, 1, request)
     while True:
         try:

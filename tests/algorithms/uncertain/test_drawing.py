@@ -6,7 +6,7 @@ import pytest
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.drawing import draw
-from workers.algorithms.uncertain.calibration.state import Calibrated, Expected, Request
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, Expected
 
 
 def release(
@@ -63,7 +63,7 @@ def test_points_are_themselves_and_constant_offsets_survive() -> None:
 
 def test_two_draws_differ_and_a_seed_repeats_them() -> None:
     x = oracle.mixture(300)
-    found = calibrate(x, Request(k=5.0))
+    found = calibrate(x, CalibrationRequest(k=5.0))
     one, two = (draw(x, found, np.random.default_rng(seed)) for seed in (1, 2))
     assert one.shape == (len(found.rows), 3)
     assert (one != two).all()

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.rare import dismissed_number, feasible_k
-from workers.algorithms.uncertain.calibration.state import Request, Scales, UnreachableKError
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest, Scales, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.density.scaling import FLOOR
 
 MODELS = ["gaussian", "uniform"]
 
 
-def refusal(x: np.ndarray, asked: Request) -> UnreachableKError | None:
+def refusal(x: np.ndarray, asked: CalibrationRequest) -> UnreachableKError | None:
     try:
         calibrate(x, asked)
     except UnreachableKError as refused:
@@ -39,7 +39,7 @@ def test_k_is_reached_among_those_who_share_a_scale(
     model: str, x: np.ndarray, share: float, dismiss: float, scheme: tuple[str, str]
 ) -> None:
     k = 1.0 + share * 0.5 * (len(x) - 1)
-    asked = Request(k=k, model=model, scales=scheme[0], scaling=scheme[1], dismiss=dismiss)  # type: ignore[arg-type]
+    asked = CalibrationRequest(k=k, model=model, scales=scheme[0], scaling=scheme[1], dismiss=dismiss)  # type: ignore[arg-type]
     refused = refusal(x, asked)
     if refused is not None:
         assert refused.largest < k
@@ -71,7 +71,7 @@ def below(value: float) -> float:
 @pytest.mark.parametrize("model", MODELS)
 def test_the_common_scale_is_a_rung_that_k_or_more_records_need(model: Model) -> None:
     x = oracle.mixture(1500)
-    found = calibrate(x, Request(k=8.0, model=model))
+    found = calibrate(x, CalibrationRequest(k=8.0, model=model))
     sigma = found.scale[0, 0] / found.unit[0]
     assert on_ladder(sigma)
     assert found.scale / found.unit == pytest.approx(np.full_like(found.scale, sigma))
@@ -88,7 +88,7 @@ def test_how_far_one_record_lies_does_not_move_the_scale_of_all(model: Model) ->
     told = []
     for distance in (20.0, 60.0, 200.0):
         x[7] = distance
-        found = calibrate(x, Request(k=8.0, model=model))
+        found = calibrate(x, CalibrationRequest(k=8.0, model=model))
         assert 7 not in found.rows
         assert len(x) - len(found.rows) >= 8, "none or at least k are left out"
         assert oracle.of(x, found).min() >= 8.0
@@ -101,7 +101,7 @@ def test_how_far_one_record_lies_does_not_move_the_scale_of_all(model: Model) ->
 def test_where_nobody_may_be_dismissed_it_is_said_that_few_decide() -> None:
     x = np.random.default_rng(3).normal(size=(200, 2))
     x[7] = 60.0
-    found = calibrate(x, Request(k=8.0, dismiss=0.0))
+    found = calibrate(x, CalibrationRequest(k=8.0, dismiss=0.0))
     assert len(found.rows) == 200
     assert on_ladder(found.scale[0, 0] / found.unit[0])
     assert oracle.of(x, found).min() >= 8.0
@@ -110,8 +110,8 @@ def test_where_nobody_may_be_dismissed_it_is_said_that_few_decide() -> None:
 
 def test_the_rare_records_are_dismissed() -> None:
     x = oracle.mixture(2500)
-    found = calibrate(x, Request(k=8.0, dismiss=0.02))
-    own = calibrate(x, Request(k=8.0, scales="per_record")).scale[:, 0]
+    found = calibrate(x, CalibrationRequest(k=8.0, dismiss=0.02))
+    own = calibrate(x, CalibrationRequest(k=8.0, scales="per_record")).scale[:, 0]
     gone = np.delete(np.arange(len(x)), found.rows)
     assert 50 <= len(gone) < 50 + 8, "more only where fewer than k would decide the scale of all"
     assert np.sort(own[gone])[-50:].min() >= own[found.rows].max() * (1.0 - 1e-3)
@@ -121,8 +121,8 @@ def test_the_rare_records_are_dismissed() -> None:
 def test_order_plays_no_part_in_who_is_dismissed() -> None:
     x = oracle.mixture(600)
     order = np.random.default_rng(0).permutation(len(x))
-    one = calibrate(x, Request(k=5.0))
-    other = calibrate(np.ascontiguousarray(x[order]), Request(k=5.0))
+    one = calibrate(x, CalibrationRequest(k=5.0))
+    other = calibrate(np.ascontiguousarray(x[order]), CalibrationRequest(k=5.0))
     assert sorted(map(tuple, x[one.rows])) == sorted(map(tuple, x[order][other.rows]))
     assert one.scale[0].tolist() == other.scale[0].tolist()
 
@@ -148,7 +148,7 @@ def test_none_or_at_least_k_are_dismissed(records: int, share: float, k: float, 
 @pytest.mark.parametrize("scales", ["common", "levels", "shared"])
 @pytest.mark.parametrize(("records", "k"), [(1, 1.0), (2, 1.0), (10, 10.0)])
 def test_somebody_is_always_released_whatever_share_is_dismissed(scales: Scales, records: int, k: float) -> None:
-    made = calibrate(np.ones((records, 2)), Request(k=k, scales=scales, dismiss=0.99))
+    made = calibrate(np.ones((records, 2)), CalibrationRequest(k=k, scales=scales, dismiss=0.99))
     assert len(made.rows) >= k
     assert made.expected.least >= k
 
@@ -158,19 +158,19 @@ def test_somebody_is_always_released_whatever_share_is_dismissed(scales: Scales,
 def test_a_refusal_names_a_k_that_can_be_had_with_the_same_dismissal(model: Model, k: float, share: float) -> None:
     x = np.random.default_rng(1).normal(size=(100, 2))
     with pytest.raises(UnreachableKError) as refused:
-        calibrate(x, Request(k=k, model=model, dismiss=share))
+        calibrate(x, CalibrationRequest(k=k, model=model, dismiss=share))
     told = refused.value.largest
     assert told <= feasible_k(100, share, k, model)
-    assert oracle.of(x, calibrate(x, Request(k=told, model=model, dismiss=share))).min() >= told
+    assert oracle.of(x, calibrate(x, CalibrationRequest(k=told, model=model, dismiss=share))).min() >= told
     if share == 0.0:
         assert told == pytest.approx(50.5 if model == "gaussian" else 100.0, abs=0.01)
 
 
 def test_rungs_are_the_same_for_all_data_and_far_below_the_common_scale() -> None:
     x = oracle.mixture(4000)
-    found = calibrate(x, Request(k=8.0, scales="levels", dismiss=0.0))
+    found = calibrate(x, CalibrationRequest(k=8.0, scales="levels", dismiss=0.0))
     sigma = found.scale[:, 0] / found.unit[0]
-    common = calibrate(x, Request(k=8.0, dismiss=0.0)).scale[0, 0] / found.unit[0]
+    common = calibrate(x, CalibrationRequest(k=8.0, dismiss=0.0)).scale[0, 0] / found.unit[0]
     assert sigma.mean() < 0.6 * common
     assert all(on_ladder(each) for each in np.unique(sigma.round(12)))
     assert found.cells == len(oracle.groups(found)) > 1
@@ -181,7 +181,7 @@ def test_every_record_may_ask_for_its_own_k() -> None:
     x = oracle.mixture(700)
     k = np.random.default_rng(2).uniform(1.0, 12.0, len(x))
     for scales in ("common", "levels", "shared"):
-        found = calibrate(x, Request(k=k, scales=scales))  # type: ignore[arg-type]
+        found = calibrate(x, CalibrationRequest(k=k, scales=scales))  # type: ignore[arg-type]
         for members in oracle.groups(found):
             assert (oracle.of(x, found, members) >= k[found.rows[members]]).all()
 
@@ -189,7 +189,9 @@ def test_every_record_may_ask_for_its_own_k() -> None:
 def test_cells_hold_at_least_as_many_as_asked_and_shapes_are_rounded() -> None:
     x = oracle.mixture(1000)
     for scaling in ("local", "rotated"):
-        found = calibrate(x, Request(k=5.0, scales="shared", scaling=scaling, cell_size=50, dismiss=0.0, threads=2))  # type: ignore[arg-type]
+        found = calibrate(
+            x, CalibrationRequest(k=5.0, scales="shared", scaling=scaling, cell_size=50, dismiss=0.0, threads=2)
+        )  # type: ignore[arg-type]
         sizes = [len(members) for members in oracle.groups(found)]
         assert min(sizes) >= 50
         assert found.cells == 16
@@ -201,7 +203,7 @@ def test_cells_hold_at_least_as_many_as_asked_and_shapes_are_rounded() -> None:
 def test_local_shapes_are_the_spread_of_the_nearest_others() -> None:
     x = np.random.default_rng(4).normal(size=(300, 3)) * [1.0, 5.0, 0.02]
     x[:, 2] = np.round(x[:, 2], 2)
-    found = calibrate(x, Request(k=6.5, scales="per_record", scaling="local"))
+    found = calibrate(x, CalibrationRequest(k=6.5, scales="per_record", scaling="local"))
     y = x / found.unit
     distance = ((y[:, None] - y[None]) ** 2).sum(axis=2)
     np.fill_diagonal(distance, np.inf)
@@ -214,6 +216,6 @@ def test_local_shapes_are_the_spread_of_the_nearest_others() -> None:
 def test_a_minimum_holds_for_every_scheme() -> None:
     x = oracle.mixture(500)
     for scales in ("common", "levels", "shared", "per_record"):
-        found = calibrate(x, Request(k=3.0, scales=scales, minimum_scale=2.0))  # type: ignore[arg-type]
+        found = calibrate(x, CalibrationRequest(k=3.0, scales=scales, minimum_scale=2.0))  # type: ignore[arg-type]
         assert (found.scale / found.unit >= 2.0 * (1.0 - 1e-12)).all()
         assert found.zero_scale == 0

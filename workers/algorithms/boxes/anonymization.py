@@ -20,6 +20,9 @@ from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
     Bounding,
+    BoxesOutcome,
+    BoxesRequest,
+    BoxesState,
     Certifying,
     Checked,
     Choosing,
@@ -27,9 +30,6 @@ from workers.algorithms.boxes.state import (
     Cutting,
     Finished,
     Measuring,
-    Outcome,
-    Request,
-    State,
 )
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.core.moments import check_records
@@ -39,7 +39,7 @@ from workers.algorithms.core.types import FloatArray
 Stage = Literal["influence", "partition", "bounds", "uncertainty", "ranges", "done"]
 
 
-def init(x: FloatArray, request: Request) -> State:
+def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
     """Check what is asked.
 
     Parameters
@@ -77,7 +77,7 @@ def init(x: FloatArray, request: Request) -> State:
     return Checked(x=np.ascontiguousarray(x), request=request)
 
 
-def step(state: State, *, rng: np.random.Generator) -> State:
+def step(state: BoxesState, *, rng: np.random.Generator) -> BoxesState:
     """Go on by about half a second at most.
 
     Parameters
@@ -111,12 +111,12 @@ def step(state: State, *, rng: np.random.Generator) -> State:
             return state
 
 
-def done(state: State) -> bool:
+def done(state: BoxesState) -> bool:
     """Whether the result is there."""
     return isinstance(state, Finished)
 
 
-def progress(state: State) -> tuple[Stage, float]:
+def progress(state: BoxesState) -> tuple[Stage, float]:
     """Stage and share of the whole work done, for people."""
     match state:
         case Checked() | Averaging() | Measuring():
@@ -145,7 +145,7 @@ def _measured(state: Checked | Averaging | Measuring) -> float:
     return 0.05 * state.sums.row / rows if isinstance(state, Averaging) else 0.05 + 0.1 * state.row / rows
 
 
-def result(state: State) -> Outcome:
+def result(state: BoxesState) -> BoxesOutcome:
     """Boxes and certificates.
 
     Raises

@@ -21,6 +21,7 @@ from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
     Bounding,
+    BoxesOutcome,
     Certifying,
     Checked,
     Choosing,
@@ -29,7 +30,6 @@ from workers.algorithms.boxes.state import (
     Cutting,
     Finished,
     Measuring,
-    Outcome,
 )
 from workers.algorithms.boxes.uncertainty import record_delta, statistical_uncertainty
 from workers.algorithms.core.influence import (
@@ -243,11 +243,11 @@ def _list(values: FloatArray, own: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
     return [float(v) for v in values[own]]
 
 
-def _outcome(state: Certifying, certificates: tuple[Certificate, ...]) -> Outcome:
+def _outcome(state: Certifying, certificates: tuple[Certificate, ...]) -> BoxesOutcome:
     chosen = state.chosen
     squares = 1.0 / len(state.x) if chosen.weights is None else float(state.boxes.counts @ chosen.weights**2)
     spread = statistical_uncertainty(state.field.omega, state.deviations, state.request.confidence, 1.0 / squares)
-    return Outcome(
+    return BoxesOutcome(
         boxes=state.boxes,
         chosen=chosen,
         privacy_uncertainty=float(chosen.field.omega @ state.delta),

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from workers.algorithms.boxes.bounds import Boxes, Domain
 from workers.algorithms.boxes.certificate import Certificate
-from workers.algorithms.boxes.partition.diversity import Demands
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method, Partition, PartitionState
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.ranges.column import BoxColumn
@@ -18,7 +18,7 @@ from workers.algorithms.core.types import FloatArray, IntArray, SingleArray
 
 
 @dataclass(frozen=True)
-class Request:
+class BoxesRequest:
     """What is asked of the boxes.
 
     Attributes
@@ -43,7 +43,7 @@ class Request:
     bounds: Literal["cells", "tight"] = "cells"
     domains: tuple[Domain | None, ...] = ()
     confidence: float = 0.95
-    demands: Demands = field(default_factory=Demands)
+    demands: BoxConstraints = field(default_factory=BoxConstraints)
     rare_records: RareRecords = "keep"
     keys: KeyArray | None = None
     floor: float = 0.0
@@ -71,7 +71,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BoxesOutcome:
     """Boxes and what they say of the statistics.
 
     Attributes
@@ -98,7 +98,7 @@ class Checked:
     """The request can be met as far as its wording tells."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Averaging:
     """Moments of the records are computed; the sums grow in place."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     sums: Sums
 
 
@@ -115,7 +115,7 @@ class Measuring:
     """Influences of records are computed, up to `row`; `worth` and `squares` grow in place. `deviation` is sigma."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     scale: FloatArray
     deviation: FloatArray
@@ -129,7 +129,7 @@ class Cutting:
     """The partition is being made."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     deviations: FloatArray
     cuts: PartitionState
@@ -140,7 +140,7 @@ class Bounding:
     """The partition is made; bounds are not yet."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     deviations: FloatArray
     partition: Partition
@@ -154,7 +154,7 @@ class Choosing:
     """
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     deviations: FloatArray
     boxes: Boxes
@@ -172,7 +172,7 @@ class Anticipating:
     """The boxes to publish are there (x their records from here on); what the optimum would have been is not known."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     deviations: FloatArray
     boxes: Boxes
@@ -184,7 +184,7 @@ class Comparing:
     """The uncertainty of the kept boxes is summed over their records up to `row`, `delta` in place."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     deviations: FloatArray
     boxes: Boxes
@@ -199,7 +199,7 @@ class Certifying:
     """Guaranteed ranges are computed, column by column and then statistic by statistic, in steps."""
 
     x: FloatArray
-    request: Request
+    request: BoxesRequest
     field: Influences
     deviations: FloatArray
     boxes: Boxes
@@ -215,9 +215,9 @@ class Certifying:
 class Finished:
     """The outcome is there."""
 
-    outcome: Outcome
+    outcome: BoxesOutcome
 
 
-State: TypeAlias = (
+BoxesState: TypeAlias = (
     Checked | Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying | Finished
 )

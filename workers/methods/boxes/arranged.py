@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.contracts.boxes import BoxesSpec
 from workers.algorithms.boxes.rare.rarity import Criterion
-from workers.algorithms.boxes.state import Outcome
+from workers.algorithms.boxes.state import BoxesOutcome
 from workers.algorithms.core.ordering import canonical_order
 from workers.algorithms.core.statistics import Statistic
 from workers.algorithms.core.types import FloatArray
@@ -47,7 +47,7 @@ class Arrangement:
         out += 0.0  # zero has no sign
         return out, rows[order]
 
-    def restored(self, outcome: Outcome) -> Outcome:
+    def restored(self, outcome: BoxesOutcome) -> BoxesOutcome:
         """The outcome in the order of the specification."""
         where = np.argsort(self.columns)
         boxes, chosen = outcome.boxes, outcome.chosen

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.boxes import BoxesSpec
-from workers.algorithms.boxes.partition.diversity import Demands
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.frames.classes import classes, numbered
 from workers.frames.columns import numeric_columns, take_rows
 
 
-def demands(path: Path, spec: BoxesSpec, rows: NDArray[np.int64]) -> Demands:
+def demands(path: Path, spec: BoxesSpec, rows: NDArray[np.int64]) -> BoxConstraints:
     """The demands, counted over the records that take part.
 
     Parameters
@@ -30,7 +30,7 @@ def demands(path: Path, spec: BoxesSpec, rows: NDArray[np.int64]) -> Demands:
     if spec.sensitive:
         codes = numbered(take_rows(path, spec.sensitive, rows))
     values = numeric_columns(path, tuple(spec.epsilon)).values[rows] if spec.epsilon else np.empty((len(rows), 0))
-    return Demands(
+    return BoxConstraints(
         diversity=spec.l or 0,
         kept=kept,
         codes=codes,

@@ -15,7 +15,7 @@ from app.contracts.boxes import (
 from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.rare.rarity import Criterion
-from workers.algorithms.boxes.state import Outcome
+from workers.algorithms.boxes.state import BoxesOutcome
 from workers.algorithms.core.rounding import Interval
 from workers.methods.protocol import DatasetRef
 
@@ -24,7 +24,7 @@ PUBLIC = tuple(StatisticResult.model_fields)
 
 
 def result(
-    spec: BoxesSpec, outcome: Outcome, *, records: int, complete: int, kept: int, k_with_keep: int
+    spec: BoxesSpec, outcome: BoxesOutcome, *, records: int, complete: int, kept: int, k_with_keep: int
 ) -> dict[str, Any]:
     """The job's whole result, restricted fields included.
 

@@ -13,10 +13,10 @@ from app.contracts.columns import Missing
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.partition.diversity import Demands
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
-from workers.algorithms.boxes.state import Outcome as Boxed
-from workers.algorithms.boxes.state import Request, State
+from workers.algorithms.boxes.state import BoxesOutcome as Boxed
+from workers.algorithms.boxes.state import BoxesRequest, BoxesState
 from workers.algorithms.core.errors import (
     InfeasibleDiversityError,
     InfeasibleKError,
@@ -51,7 +51,7 @@ class Anonymizing:
     records: int
     kept_rows: NDArray[np.int64]
     arrangement: Arrangement
-    algorithm: State
+    algorithm: BoxesState
 
 
 class BoxesRunner:
@@ -62,11 +62,11 @@ class BoxesRunner:
         rng = np.random.default_rng(0)
         values = rng.normal(size=(5000, 3))  # more than `optimal` sorts at a time
         mean, pair = (Statistic("mean", (0,)),), (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
-        free = Demands(1, codes=np.zeros((len(values), 1), dtype=np.int32))
+        free = BoxConstraints(1, codes=np.zeros((len(values), 1), dtype=np.int32))
         requests = (
-            Request(250, (*all_moments(3), *pair), "optimal", "cells"),
-            Request(250, mean, "fast", "tight"),
-            Request(250, mean, "mondrian", "cells", demands=free),  # without demands it runs what `fast` does
+            BoxesRequest(250, (*all_moments(3), *pair), "optimal", "cells"),
+            BoxesRequest(250, mean, "fast", "tight"),
+            BoxesRequest(250, mean, "mondrian", "cells", demands=free),  # without demands it runs what `fast` does
         )
         for request in requests:
             state = anonymization.init(values, request)
@@ -183,7 +183,9 @@ def _complete(table: FloatTable, spec: BoxesSpec) -> NDArray[np.int64]:
     return rows
 
 
-def _checked(values: NDArray[np.float64], spec: BoxesSpec, request: Request, arrangement: Arrangement) -> State:
+def _checked(
+    values: NDArray[np.float64], spec: BoxesSpec, request: BoxesRequest, arrangement: Arrangement
+) -> BoxesState:
     try:
         return anonymization.init(values, request)
     except InfeasibleKError as error:
@@ -205,8 +207,8 @@ def _checked(values: NDArray[np.float64], spec: BoxesSpec, request: Request, arr
         raise InvalidError(detail, errors=[FieldError(f"/columns/{index}", detail)]) from None
 
 
-def _request(spec: BoxesSpec, arrangement: Arrangement, held: Demands) -> Request:
-    return Request(
+def _request(spec: BoxesSpec, arrangement: Arrangement, held: BoxConstraints) -> BoxesRequest:
+    return BoxesRequest(
         k=spec.k,
         statistics=arrangement.asked,
         partition=_PARTITIONS[spec.partition],

@@ -11,7 +11,7 @@ from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
 from workers.algorithms.core.errors import InfeasibleKError, InvalidColumnError
 from workers.algorithms.uncertain.condensation import condensation
-from workers.algorithms.uncertain.condensation.condensation import Condensed, State
+from workers.algorithms.uncertain.condensation.condensation import CondensationState, Condensed
 from workers.frames.columns import take_rows
 from workers.frames.records import Records, complete_records
 from workers.frames.release import write_release
@@ -28,7 +28,7 @@ class Condensing:
 
     spec: CondensationSpec
     records: Records
-    algorithm: State
+    algorithm: CondensationState
 
 
 class CondensationRunner:

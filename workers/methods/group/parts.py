@@ -17,7 +17,7 @@ from workers.methods.protocol import Part
 _SECONDS: Final = 5e-10
 
 
-def worth(spec: GroupSpec, *, records: int, hands: int, threads: int, seconds: float) -> int:
+def part_count(spec: GroupSpec, *, records: int, hands: int, threads: int, seconds: float) -> int:
     """Into how many parts a search is split: 1 where it takes less than `seconds` here, or is no evolution."""
     asked = spec.search
     if not isinstance(asked, EvolutionSearch):
@@ -33,12 +33,14 @@ def runs_of(spec: GroupSpec, part: Part | None) -> Sequence[int] | None:
     return range(part.index, spec.search.runs, part.of)
 
 
-def told(kept: Kept) -> dict[str, Any]:
+def dump_part(kept: Kept) -> dict[str, Any]:
     """What a part tells."""
     return {"rules": kept.rules.tolist(), "evaluations": kept.evaluations}
 
 
-def heard(found: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, *, alpha: float, threads: int) -> Kept:
+def merge_parts(
+    found: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, *, alpha: float, threads: int
+) -> Kept:
     """What all parts have told; metrics are computed anew, for JSON has no infinity."""
     told = [np.array(each["rules"], dtype=np.int8).reshape(-1, len(seen.terms)) for each in found]
     rules = np.unique(np.concatenate(told), axis=0)

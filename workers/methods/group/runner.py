@@ -13,7 +13,7 @@ from app.jobs.groups import recodings_of_target
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.frames.harmonised import column_names, sources
 from workers.methods.group import report as groups_report
-from workers.methods.group.parts import heard, runs_of, told, worth
+from workers.methods.group.parts import dump_part, merge_parts, part_count, runs_of
 from workers.methods.microfile.attack import attack, check_auxiliary, no_records, vital_of
 from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
 from workers.methods.microfile.rule_search import GUARD, Search, evolved, search_for, warm_search
@@ -70,14 +70,16 @@ class GroupRunner:
     def parts(self, state: Attacking, job: JobContext, *, hands: int) -> int:
         """Runs of a long evolution are computed apart."""
         seconds = job.settings.split_seconds
-        return worth(state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds)
+        return part_count(
+            state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds
+        )
 
     def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> Attacking:
         """The evolution again, as if all its runs had been computed here."""
         reading = _read(job)
         vital = vital_of(reading.auxiliary)
         job.tick(_READ, "rules")
-        kept = heard(found, reading.seen, vital, alpha=reading.spec.alpha, threads=job.threads)
+        kept = merge_parts(found, reading.seen, vital, alpha=reading.spec.alpha, threads=job.threads)
         return _attacking(reading, evolved(kept))
 
     def step(self, state: Attacking, *, rng: np.random.Generator) -> Attacking:  # noqa: ARG002 - runs have their own
@@ -97,7 +99,7 @@ class GroupRunner:
         """Apply the rules and report; there is no release. A part only tells its rules."""
         found = state.search.result()
         if job.part is not None and state.search.kept is not None:
-            return Outcome(summary={}, result=told(state.search.kept))
+            return Outcome(summary={}, result=dump_part(state.search.kept))
         made = attack(state.target, state.seen, found.rules, state.spec.alpha, tick=_ticking(job, "attack", _SEARCHED))
         attacked = groups_report.Attacked(found, state.auxiliary, state.target, made, state.unreached)
         whole = groups_report.result(state.spec, attacked, guard=GUARD)

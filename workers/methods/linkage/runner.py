@@ -40,7 +40,7 @@ class Attacking:
     release: Attacked | None = None
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
-    working: linkage.State | calibration.State | None = None
+    working: linkage.LinkageState | calibration.CalibrationState | None = None
     found: Mapping[str, Linkage] = field(default_factory=dict)
     gone: NDArray[np.bool_] | None = None
 
@@ -88,7 +88,7 @@ class LinkageRunner:
         name, working = state.pending[0], state.working
         if working is None:
             return _begun(state, name, rng)
-        if isinstance(working, linkage.State):
+        if isinstance(working, linkage.LinkageState):
             following = linkage.step(working)
             if not linkage.done(following):
                 return replace(state, working=following)
@@ -102,7 +102,7 @@ class LinkageRunner:
     def progress(self, state: Attacking) -> Progress:
         """Attacks made."""
         made = len(state.found)
-        part = linkage.progress(state.working) if isinstance(state.working, linkage.State) else 0.0
+        part = linkage.progress(state.working) if isinstance(state.working, linkage.LinkageState) else 0.0
         share = (made + part) / max(made + len(state.pending), 1)
         return Progress(fraction=_READ + (1.0 - _READ) * share, stage="attack")
 
@@ -148,7 +148,9 @@ def _begun(state: Attacking, name: str, rng: np.random.Generator) -> Attacking:
     return replace(state, working=calibration.init(knowledge.values, asked))
 
 
-def _calibrated(state: Attacking, name: str, working: calibration.State, rng: np.random.Generator) -> Attacking:
+def _calibrated(
+    state: Attacking, name: str, working: calibration.CalibrationState, rng: np.random.Generator
+) -> Attacking:
     """Go on with the scales that the adversary computes; without them this attack is left out."""
     try:
         following = calibration.step(working)
@@ -223,7 +225,7 @@ def _recomputed(release: Attacked, knowledge: Knowledge, made: Calibrated) -> tu
 
 def _attack(
     state: Attacking, name: str, candidates: Knowledge, matching: Matching | None, rng: np.random.Generator
-) -> linkage.State:
+) -> linkage.LinkageState:
     release = _release(state)
     of_row = state.knowledge[_known(name)].of_row
     return linkage.init(

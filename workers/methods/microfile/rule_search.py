@@ -145,8 +145,8 @@ def search_for(
 def _request(spec: GroupSpec, asked: EvolutionSearch | ExhaustiveSearch) -> Any:
     thresholds: dict[str, Any] = {"alpha": spec.alpha, "gamma": spec.gamma, "kappa": spec.kappa, "guard": GUARD}
     if isinstance(asked, ExhaustiveSearch):
-        return enumeration.Request(**thresholds)
-    return evolution_request.Request(
+        return enumeration.EnumerationRequest(**thresholds)
+    return evolution_request.EvolutionRequest(
         population=asked.population,
         replaced=asked.replaced,
         tournament=asked.tournament,

@@ -10,7 +10,7 @@ from app.contracts.swaps import SwapsSpec
 from app.jobs.swaps import Model
 from workers.algorithms.core.types import IntArray
 from workers.algorithms.groups.swaps.problem import Swaps
-from workers.frames.dependencies import telltales
+from workers.frames.dependencies import inconsistent_dependencies
 from workers.frames.exchanging import exchanged
 from workers.frames.harmonised import sources
 from workers.frames.release import write_release
@@ -47,10 +47,10 @@ class Exchange:
             positions=positions,
         )
 
-    def telltale(self, job: JobContext, tick: Callable[[float], None]) -> dict[str, int]:
+    def inconsistent_dependencies(self, job: JobContext, tick: Callable[[float], None]) -> dict[str, int]:
         """Published columns that betray who was exchanged, and how many."""
         others = [name for name in self.names if name not in self.moved]
-        return telltales(job.dataset_path(), others, self.moved, self.positions, tick=tick)
+        return inconsistent_dependencies(job.dataset_path(), others, self.moved, self.positions, tick=tick)
 
     def release(self, spec: SwapsSpec, job: JobContext, *, rng: np.random.Generator) -> ReleaseDraft:
         """Write the files; what is masked, by which rules, and what was left out is not published."""

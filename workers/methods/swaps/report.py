@@ -47,7 +47,7 @@ class Swapped:
     parameter : (N,) submicrofile of each in-range record after.
     old, new : what the rules see that were masked against, and those learned anew.
     learned : how the latter were found, or why there are none.
-    telltale : published columns that betray swaps.
+    inconsistent_dependencies : published columns that betray swaps.
     """
 
     microfile: Microfile
@@ -59,7 +59,7 @@ class Swapped:
     old: View
     new: View | None
     learned: str
-    telltale: Mapping[str, int]
+    inconsistent_dependencies: Mapping[str, int]
 
 
 def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
             new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
             learned=done.learned,
         ),
-        telltale_columns=dict(done.telltale),
+        telltale_columns=dict(done.inconsistent_dependencies),
         swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),
         swap_list_complete=len(done.ran.chosen.swaps.source) <= LISTED_SWAPS,
     )

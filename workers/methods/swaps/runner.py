@@ -120,7 +120,9 @@ class SwapsRunner:
             old=View(setting.rules, setting.membership),
             new=_view(state, job),
             learned=swaps_report.learned_text(setting.spec, again),
-            telltale=exchange.telltale(job, lambda share: job.tick(_WRITTEN + (1.0 - _WRITTEN) * share, "check")),
+            inconsistent_dependencies=exchange.inconsistent_dependencies(
+                job, lambda share: job.tick(_WRITTEN + (1.0 - _WRITTEN) * share, "check")
+            ),
         )
         kind = SignalKind.QUANTITY if setting.learned is None else setting.learned.signal
         whole = swaps_report.result(setting.spec, setting.alpha, kind, done)

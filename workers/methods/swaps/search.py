@@ -10,7 +10,7 @@ from app.contracts.swaps import MemeticSearch, SwapsSpec
 from app.errors import FieldError, InfeasibleError
 from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
-from workers.algorithms.groups.memetic.state import Request, State, individuals_bytes
+from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes
 from workers.algorithms.groups.signals.outliers import Outliers
 from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
 from workers.algorithms.groups.swaps.metric import Metric, encode
@@ -66,7 +66,7 @@ class SwapSearch:
     spec: SwapsSpec
     problem: Problem
     asked: Masking
-    state: State | None
+    state: MemeticState | None
     assigning: Generator[None, None, Swaps] | None = None
     ran: Ran | None = None
 
@@ -141,7 +141,7 @@ class SwapSearch:
             return replace(self, assigning=None, ran=Ran((run,), run))
         return replace(self, assigning=work)
 
-    def _evolved(self, state: State) -> Ran:
+    def _evolved(self, state: MemeticState) -> Ran:
         def judge(signal: IntArray) -> bool:
             return is_valid(self.asked, stand_out(signal, self.spec.outliers, self.asked.excluded))
 
@@ -209,7 +209,7 @@ def swap_search(
     return SwapSearch(spec, problem, asked, memetic.init(problem, request, rng))
 
 
-def _refuse_too_large(problem: Problem, request: Request) -> None:
+def _refuse_too_large(problem: Problem, request: MemeticRequest) -> None:
     needed = individuals_bytes(problem, request)
     if needed > _MOST_BYTES:
         detail = (
@@ -220,8 +220,8 @@ def _refuse_too_large(problem: Problem, request: Request) -> None:
         raise InfeasibleError(detail, errors=[FieldError("/search", detail)])
 
 
-def _request(asked: MemeticSearch, threads: int) -> Request:
-    return Request(
+def _request(asked: MemeticSearch, threads: int) -> MemeticRequest:
+    return MemeticRequest(
         population=asked.population,
         pairs=asked.pairs,
         tournament=asked.tournament,
@@ -250,7 +250,7 @@ def warm_swaps() -> None:
     parameter, member = np.repeat(np.arange(4), 20), np.arange(80) < 12
     values = encode(metric, rng.random((80, 1)), rng.integers(0, 3, (80, 1)))
     problem = build(parameter, 4, member, values, metric, (Restriction(0, 6, 12),))
-    state = memetic.init(problem, Request(population=6, pairs=2, generations=2), rng)
+    state = memetic.init(problem, MemeticRequest(population=6, pairs=2, generations=2), rng)
     while not memetic.done(state):
         state = memetic.step(state)
     best = memetic.result(problem, state, lambda signal: bool(signal[0] < 9)).best

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from app.contracts.columns import Missing
 from app.contracts.uncertain import UncertainSpec
-from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.scaling import units
 from workers.frames.records import Records, complete_records
 
 
 def request(
     spec: UncertainSpec, values: NDArray[np.float64], k: float | NDArray[np.float64], *, threads: int
-) -> Request:
+) -> CalibrationRequest:
     """The calibration that a specification asks for.
 
     Parameters
@@ -24,7 +24,7 @@ def request(
     k : one for all, or (M,).
     threads : granted.
     """
-    return Request(
+    return CalibrationRequest(
         k=k,
         model=spec.model.value,
         scales=spec.scales.value,

@@ -15,9 +15,9 @@ from app.errors import FieldError, InfeasibleError, InvalidError
 from app.jobs.draws import refuse_repeat
 from workers.algorithms.core.errors import InvalidColumnError
 from workers.algorithms.uncertain.calibration import calibration
-from workers.algorithms.uncertain.calibration.calibration import State
+from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.drawing import draw
-from workers.algorithms.uncertain.calibration.state import Calibrated, Request, UnreachableKError
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import take_rows
 from workers.frames.records import Records, complete_records
@@ -40,7 +40,7 @@ class Calibrating:
 
     spec: UncertainSpec
     records: Records
-    algorithm: State
+    algorithm: CalibrationState
 
 
 class UncertainRunner:
@@ -54,12 +54,12 @@ class UncertainRunner:
         rng = np.random.default_rng(0)
         values = rng.normal(size=(64, 2))
         requests = (
-            Request(k=3.0),
-            Request(k=3.0, model="uniform"),
-            Request(k=3.0, scales="levels"),
-            Request(k=3.0, scales="levels", model="uniform"),
-            Request(k=3.0, scales="shared", scaling="local"),
-            Request(k=3.0, scales="per_record", scaling="rotated"),
+            CalibrationRequest(k=3.0),
+            CalibrationRequest(k=3.0, model="uniform"),
+            CalibrationRequest(k=3.0, scales="levels"),
+            CalibrationRequest(k=3.0, scales="levels", model="uniform"),
+            CalibrationRequest(k=3.0, scales="shared", scaling="local"),
+            CalibrationRequest(k=3.0, scales="per_record", scaling="rotated"),
         )
         for asked in requests:
             draw(values, calibration.calibrate(values, asked), rng)
@@ -169,7 +169,7 @@ def _specification(job: JobContext) -> UncertainSpec:
     return UncertainSpec.model_validate({**job.spec, "seed": job.seed})
 
 
-def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Arrays | None = None) -> State:
+def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Arrays | None = None) -> CalibrationState:
     """The first state of the calibration, or of one that goes on from a checkpoint.
 
     Raises

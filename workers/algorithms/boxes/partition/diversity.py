@@ -23,7 +23,7 @@ from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, Int
 
 
 @dataclass(frozen=True)
-class Demands:
+class BoxConstraints:
     """What a box must hold beside k records: see the Notation; empty arrays where nothing is demanded."""
 
     diversity: int = 0
@@ -38,7 +38,7 @@ class Demands:
         return len(self.kept) == 0 and self.codes.shape[1] == 0 and self.values.shape[1] == 0
 
 
-def check_demands(demands: Demands, k: int) -> None:
+def check_demands(demands: BoxConstraints, k: int) -> None:
     """Refuse what not even one box of all records meets.
 
     Raises
@@ -58,7 +58,7 @@ def check_demands(demands: Demands, k: int) -> None:
         raise InfeasibleDiversityError(int(np.argmin(largest)), demands.diversity, min(largest))
 
 
-def rules(demands: Demands, k: int, room: int) -> Rules:
+def rules(demands: BoxConstraints, k: int, room: int) -> Rules:
     """The same for kernels, with the space they work in."""
     kept = [demands.kept] if len(demands.kept) else []
     labels = [*kept, *demands.codes.T]

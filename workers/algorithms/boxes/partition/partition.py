@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from workers.algorithms.boxes.partition.demanding import grow_within_demands
-from workers.algorithms.boxes.partition.diversity import Demands, check_demands, rules
+from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands, rules
 from workers.algorithms.boxes.partition.kernels import grow
 from workers.algorithms.boxes.partition.optimal import grow_by_gain
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
@@ -71,7 +71,7 @@ class PartitionState:
     rules: Rules
 
 
-def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: Demands) -> None:
+def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: BoxConstraints) -> None:
     """Refuse what `init` says it refuses."""
     check_records(x)
     if k < 1:
@@ -86,7 +86,7 @@ def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: Dema
 
 
 def init(
-    x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method, demands: Demands | None = None
+    x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method, demands: BoxConstraints | None = None
 ) -> PartitionState:
     """Start with one group of all records.
 
@@ -109,7 +109,7 @@ def init(
     ValueError
         k below 1, worth of another shape or negative.
     """
-    demands = demands or Demands()
+    demands = demands or BoxConstraints()
     _check(x, k, worth, demands)
     size, columns = x.shape
     if method == "mondrian":

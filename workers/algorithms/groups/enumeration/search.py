@@ -56,7 +56,7 @@ class NotFeasibleError(ValueError):
 
 
 @dataclass(frozen=True)
-class Request:
+class EnumerationRequest:
     """What is asked.
 
     Attributes
@@ -77,8 +77,8 @@ class Request:
 class Collecting:
     """Patterns are being collected; `earlier` is what an interrupted search had finished."""
 
-    patterns: pattern.State
-    request: Request
+    patterns: pattern.PatternState
+    request: EnumerationRequest
     threads: int
     earlier: Subtrees
 
@@ -88,12 +88,12 @@ class Walking:
     """Subtrees are being walked; walkers and subtrees change in place."""
 
     ground: Ground
-    request: Request
+    request: EnumerationRequest
     walkers: tuple[Walker, ...]
     subtrees: Subtrees
 
 
-State: TypeAlias = Collecting | Walking | Finished
+EnumerationState: TypeAlias = Collecting | Walking | Finished
 
 
 def _factors(data: Fuzzified, alpha: float) -> list[tuple[IntArray, float]]:
@@ -115,7 +115,7 @@ def size(data: Fuzzified, alpha: float) -> float:
     return float(fits.sum())
 
 
-def check_size(data: Fuzzified, request: Request) -> None:
+def check_size(data: Fuzzified, request: EnumerationRequest) -> None:
     """Whether the walk is short enough.
 
     Raises
@@ -137,7 +137,7 @@ def check_size(data: Fuzzified, request: Request) -> None:
     raise NotFeasibleError(space, data.records, asked, request.largest, records, variables)
 
 
-def init(data: Fuzzified, vital: BoolArray, request: Request, *, threads: int = 1) -> State:
+def init(data: Fuzzified, vital: BoolArray, request: EnumerationRequest, *, threads: int = 1) -> EnumerationState:
     """Begin to search.
 
     Parameters
@@ -157,14 +157,16 @@ def init(data: Fuzzified, vital: BoolArray, request: Request, *, threads: int = 
     return _begun(data, vital, request, threads, Subtrees())
 
 
-def _begun(data: Fuzzified, vital: BoolArray, request: Request, threads: int, earlier: Subtrees) -> Collecting:
+def _begun(
+    data: Fuzzified, vital: BoolArray, request: EnumerationRequest, threads: int, earlier: Subtrees
+) -> Collecting:
     check_thresholds(request.gamma, request.kappa, request.guard)
     collecting = pattern.init(data, vital, request.alpha)
     check_size(data, request)
     return Collecting(collecting, request, max(1, threads), earlier)
 
 
-def step(state: State) -> State:
+def step(state: EnumerationState) -> EnumerationState:
     """Go on by a third of a second or so; a state is used up by its step."""
     match state:
         case Collecting(patterns=collecting) if not pattern.done(collecting):
@@ -203,12 +205,12 @@ def _walk(state: Walking) -> Walking | Finished:
     return Finished(Kept(rules[over], judgement.at(over), evaluations))
 
 
-def done(state: State) -> bool:
+def done(state: EnumerationState) -> bool:
     """Whether the result is there."""
     return isinstance(state, Finished)
 
 
-def progress(state: State) -> tuple[Stage, float]:
+def progress(state: EnumerationState) -> tuple[Stage, float]:
     """Stage and share of the whole work done, for people."""
     match state:
         case Collecting(patterns=collecting):
@@ -219,7 +221,7 @@ def progress(state: State) -> tuple[Stage, float]:
             return "done", 1.0
 
 
-def result(state: State) -> Found:
+def result(state: EnumerationState) -> Found:
     """The most general rules. `evaluations` counts rules whose support was computed, pruned ones included.
 
     Raises
@@ -230,7 +232,7 @@ def result(state: State) -> Found:
     return merge([kept_by(state)])
 
 
-def pack(state: State) -> dict[str, NDArray[np.generic]]:
+def pack(state: EnumerationState) -> dict[str, NDArray[np.generic]]:
     """Finished subtrees; those in hand are begun anew when the search goes on.
 
     Raises
@@ -247,7 +249,12 @@ def pack(state: State) -> dict[str, NDArray[np.generic]]:
 
 
 def unpack(
-    data: Fuzzified, vital: BoolArray, request: Request, arrays: Mapping[str, NDArray[np.generic]], *, threads: int = 1
-) -> State:
+    data: Fuzzified,
+    vital: BoolArray,
+    request: EnumerationRequest,
+    arrays: Mapping[str, NDArray[np.generic]],
+    *,
+    threads: int = 1,
+) -> EnumerationState:
     """Go on where `pack` was called; patterns are collected again. Parameters and errors as `init`."""
     return _begun(data, vital, request, threads, walking.unpacked(arrays, len(data.variables)))

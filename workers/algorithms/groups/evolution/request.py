@@ -7,7 +7,7 @@ from workers.algorithms.groups.rules.rules import check_thresholds
 
 
 @dataclass(frozen=True)
-class Request:
+class EvolutionRequest:
     """What is asked; defaults are the paper's parameters.
 
     Attributes
@@ -43,7 +43,7 @@ class Request:
         return self.runs * (self.population + self.replaced * self.generations)
 
 
-def check_request(request: Request) -> None:
+def check_request(request: EvolutionRequest) -> None:
     """Whether the request can be met.
 
     Raises

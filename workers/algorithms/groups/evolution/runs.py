@@ -14,7 +14,7 @@ from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.groups.evolution import diverse, paper
 from workers.algorithms.groups.evolution.archive import Archive, archive
 from workers.algorithms.groups.evolution.diverse import Niches
-from workers.algorithms.groups.evolution.request import Request
+from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules.generality import Kept, ordered
 from workers.algorithms.groups.rules.patterns import Patterns
 from workers.algorithms.groups.rules.rules import Rules, metrics
@@ -66,7 +66,7 @@ def begin(index: int, terms: IntArray) -> Run:
     return Run(index, 0, archive(rules, np.zeros((0, 2))), rules, np.zeros(0), niches)
 
 
-def propose(run: Run, request: Request, found: Patterns, seed: Seeds) -> Proposal:
+def propose(run: Run, request: EvolutionRequest, found: Patterns, seed: Seeds) -> Proposal:
     """Children of the next generation; its randomness comes from the run's seed and the generation's number alone."""
     rng = np.random.default_rng(np.random.SeedSequence([*seed[run.index].tolist(), run.generation]))
     first = run.generation == 0
@@ -101,7 +101,7 @@ def propose(run: Run, request: Request, found: Patterns, seed: Seeds) -> Proposa
     return Proposal(children, run.archive.unknown(children), run.niches)
 
 
-def learn(run: Run, proposal: Proposal, sums: FloatArray, request: Request, found: Patterns) -> Run:
+def learn(run: Run, proposal: Proposal, sums: FloatArray, request: EvolutionRequest, found: Patterns) -> Run:
     """The run after its unknown children have been judged."""
     known = len(run.archive.rules)
     run.archive.add(proposal.unknown, sums)
@@ -138,7 +138,7 @@ def costs(rules: Rules, found: Patterns) -> FloatArray:
     return estimate
 
 
-def kept(run: Run, request: Request, found: Patterns) -> Kept:
+def kept(run: Run, request: EvolutionRequest, found: Patterns) -> Kept:
     """All rules over the thresholds that a run has seen."""
     judged = metrics(run.archive.sums, records=found.records, vital=found.vital, guard=request.guard)
     over = np.flatnonzero(judged.over(request.gamma, request.kappa))
@@ -161,7 +161,7 @@ def packed(runs: tuple[Run, ...]) -> dict[str, NDArray[np.generic]]:
 
 
 def unpacked(
-    arrays: Mapping[str, NDArray[np.generic]], request: Request, found: tuple[IntArray, int, int]
+    arrays: Mapping[str, NDArray[np.generic]], request: EvolutionRequest, found: tuple[IntArray, int, int]
 ) -> tuple[Run, ...]:
     """Runs from arrays; `found` : L_v, rho, rho_v."""
     terms, records, vital = found

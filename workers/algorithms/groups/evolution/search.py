@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workers.algorithms.core.types import BoolArray, FloatArray
 from workers.algorithms.groups.evolution import runs as racing
-from workers.algorithms.groups.evolution.request import Request, check_request
+from workers.algorithms.groups.evolution.request import EvolutionRequest, check_request
 from workers.algorithms.groups.evolution.runs import Run, Seeds
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
@@ -34,8 +34,8 @@ _ALLOWANCE: Final = 2e8  # of `racing.costs`, per thread: about 0.2 s
 class Collecting:
     """Patterns are being collected; runs have not begun, or go on from where they were interrupted."""
 
-    patterns: pattern.State
-    request: Request
+    patterns: pattern.PatternState
+    request: EvolutionRequest
     seeds: Seeds
     runs: tuple[Run, ...]
     threads: int
@@ -53,7 +53,7 @@ class Evolving:
     """
 
     patterns: Patterns
-    request: Request
+    request: EvolutionRequest
     seeds: Seeds
     runs: tuple[Run, ...]
     threads: int
@@ -63,18 +63,18 @@ class Evolving:
     answered: int = 0
 
 
-State: TypeAlias = Collecting | Evolving | Finished
+EvolutionState: TypeAlias = Collecting | Evolving | Finished
 
 
 def init(
     data: Fuzzified,
     vital: BoolArray,
-    request: Request,
+    request: EvolutionRequest,
     rng: np.random.Generator,
     *,
     runs: Sequence[int] | None = None,
     threads: int = 1,
-) -> State:
+) -> EvolutionState:
     """Begin to search.
 
     Parameters
@@ -100,7 +100,7 @@ def init(
     return Collecting(collecting, request, racing.seeds(request.runs, rng), begun, max(1, threads))
 
 
-def step(state: State) -> State:
+def step(state: EvolutionState) -> EvolutionState:
     """Go on by a third of a second or so; a state is used up by its step."""
     match state:
         case Collecting(patterns=collecting) if not pattern.done(collecting):
@@ -149,12 +149,12 @@ def _finished(state: Evolving) -> Finished:
     return Finished(together(parts))
 
 
-def done(state: State) -> bool:
+def done(state: EvolutionState) -> bool:
     """Whether the result is there."""
     return isinstance(state, Finished)
 
 
-def progress(state: State) -> tuple[Stage, float]:
+def progress(state: EvolutionState) -> tuple[Stage, float]:
     """Stage and share of the whole work done, for people."""
     match state:
         case Collecting(patterns=collecting):
@@ -166,7 +166,7 @@ def progress(state: State) -> tuple[Stage, float]:
             return "done", 1.0
 
 
-def result(state: State) -> Found:
+def result(state: EvolutionState) -> Found:
     """The most general rules.
 
     `evaluations` counts the individuals whose fitness the method asks for. With `diversity` each is a rule that its run
@@ -180,7 +180,7 @@ def result(state: State) -> Found:
     return merge([kept_by(state)])
 
 
-def pack(state: State) -> dict[str, NDArray[np.generic]]:
+def pack(state: EvolutionState) -> dict[str, NDArray[np.generic]]:
     """Runs as of their last whole generation, as arrays; secret like the generator.
 
     Raises
@@ -197,11 +197,11 @@ def pack(state: State) -> dict[str, NDArray[np.generic]]:
 def unpack(
     data: Fuzzified,
     vital: BoolArray,
-    request: Request,
+    request: EvolutionRequest,
     arrays: Mapping[str, NDArray[np.generic]],
     *,
     threads: int = 1,
-) -> State:
+) -> EvolutionState:
     """Go on where `pack` was called, to the same result; patterns are collected again. Errors as `init`."""
     check_request(request)
     collecting = pattern.init(data, vital, request.alpha)

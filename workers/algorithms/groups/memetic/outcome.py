@@ -20,7 +20,7 @@ import numpy as np
 
 from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.memetic.kernels import product_fitness
-from workers.algorithms.groups.memetic.state import Run, State
+from workers.algorithms.groups.memetic.state import MemeticState, Run
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, met, paired, without
 from workers.algorithms.groups.swaps.restrictions import UnreachableError
@@ -50,7 +50,7 @@ class RunOutcome:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MemeticOutcome:
     """What the search reports.
 
     Attributes
@@ -65,7 +65,7 @@ class Outcome:
     history: FloatArray
 
 
-def outcome(problem: Problem, state: State, judge: Judge) -> Outcome:
+def outcome(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutcome:
     """The result of a search that is done.
 
     Parameters
@@ -85,10 +85,10 @@ def outcome(problem: Problem, state: State, judge: Judge) -> Outcome:
     own = without(problem, *state.order)
     runs = tuple(_report(own, state, run, judge) for run in state.runs)
     best = min(runs, key=lambda one: (not one.valid, one.swaps.distortion))
-    return Outcome(best, runs, state.history)
+    return MemeticOutcome(best, runs, state.history)
 
 
-def signals_after(problem: Problem, state: State, run: Run) -> IntArray:
+def signals_after(problem: Problem, state: MemeticState, run: Run) -> IntArray:
     """(mu, P), the crisp signal after each individual of a run's population."""
     groups = len(problem.crisp)
     out = np.empty((state.request.population, groups), dtype=np.int64)
@@ -99,7 +99,7 @@ def signals_after(problem: Problem, state: State, run: Run) -> IntArray:
     return out
 
 
-def _report(problem: Problem, state: State, run: Run, judge: Judge) -> RunOutcome:
+def _report(problem: Problem, state: MemeticState, run: Run, judge: Judge) -> RunOutcome:
     signals = signals_after(problem, state, run)
     valid = _judged(signals, judge)
     good = valid & np.array([met(problem, signal) for signal in signals])
@@ -144,7 +144,7 @@ def _completed(problem: Problem, swaps: Swaps) -> Swaps:
     )
 
 
-def _fitness(problem: Problem, state: State, swaps: Swaps) -> float:
+def _fitness(problem: Problem, state: MemeticState, swaps: Swaps) -> float:
     ours, theirs = np.argsort(problem.source_rows), np.argsort(problem.partner_rows)
     s = ours[np.searchsorted(problem.source_rows, swaps.source_row, sorter=ours)].astype(np.int32)
     p = theirs[np.searchsorted(problem.partner_rows, swaps.partner_row, sorter=theirs)].astype(np.int32)

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from workers.algorithms.core.types import FloatArray
 from workers.algorithms.groups.memetic.board import Board, Odds, Places, Stamps
-from workers.algorithms.groups.memetic.outcome import Judge, Outcome, outcome
-from workers.algorithms.groups.memetic.state import Request, Run, State, arranged
+from workers.algorithms.groups.memetic.outcome import Judge, MemeticOutcome, outcome
+from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, Run, arranged
 from workers.algorithms.groups.memetic.stream import new_stream
 from workers.algorithms.groups.memetic.variation import fill
 from workers.algorithms.groups.swaps.metric import nearest_lists
@@ -45,7 +45,7 @@ _COMPARED, _SEARCHED = 30_000_000, 80_000
 _UNIFORM, _BOOST = 0.03, 10.0
 
 
-def init(problem: Problem, request: Request, rng: np.random.Generator) -> State:
+def init(problem: Problem, request: MemeticRequest, rng: np.random.Generator) -> MemeticState:
     """A search about to begin.
 
     Parameters
@@ -70,7 +70,7 @@ def init(problem: Problem, request: Request, rng: np.random.Generator) -> State:
     return arranged(problem, request, (mixed.source_rows, mixed.partner_rows), [new_stream(key) for key in keys])
 
 
-def step(state: State) -> State:
+def step(state: MemeticState) -> MemeticState:
     """Go on for a short while: some lists of nearest partners, or some generations of the runs that are furthest back.
 
     The state that is given is used up.
@@ -91,12 +91,12 @@ def step(state: State) -> State:
     return replace(state, runs=tuple(runs))
 
 
-def done(state: State) -> bool:
+def done(state: MemeticState) -> bool:
     """Whether every run has bred all its generations."""
     return all(run.generation >= state.request.generations for run in state.runs)
 
 
-def progress(state: State) -> tuple[str, float]:
+def progress(state: MemeticState) -> tuple[str, float]:
     """Stage, and share of the whole search that is done, in [0, 1]."""
     if state.listed < len(state.problem.source_rows):
         return "nearest partners", 0.05 * state.listed / len(state.problem.source_rows)
@@ -104,7 +104,7 @@ def progress(state: State) -> tuple[str, float]:
     return "generations", 0.05 + 0.95 * bred / (len(state.runs) * (state.request.generations + 1))
 
 
-def result(problem: Problem, state: State, judge: Judge) -> Outcome:
+def result(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutcome:
     """What a search that is done reports: see `memetic_outcome.outcome`.
 
     Raises
@@ -117,7 +117,7 @@ def result(problem: Problem, state: State, judge: Judge) -> Outcome:
     return outcome(problem, state, judge)
 
 
-def pack(state: State) -> dict[str, NDArray[Any]]:
+def pack(state: MemeticState) -> dict[str, NDArray[Any]]:
     """The state as arrays, as secret as the streams in it; lists of nearest partners are made again."""
     first = slice(0, state.request.population)
     packed: dict[str, NDArray[Any]] = {
@@ -135,7 +135,7 @@ def pack(state: State) -> dict[str, NDArray[Any]]:
     return packed
 
 
-def unpack(problem: Problem, request: Request, arrays: Mapping[str, NDArray[Any]]) -> State:
+def unpack(problem: Problem, request: MemeticRequest, arrays: Mapping[str, NDArray[Any]]) -> MemeticState:
     """The state again, for the same problem and request: it goes on with the very individuals that would have followed.
 
     Raises
@@ -171,7 +171,7 @@ def linear_scaling(fitness: FloatArray) -> FloatArray:
     return np.asarray(mean + slope * (fitness - mean))
 
 
-def _check(request: Request) -> None:
+def _check(request: MemeticRequest) -> None:
     if request.population < 2 or request.pairs < 1 or request.tournament < 1:
         raise ValueError("population must be at least 2, pairs and tournament at least 1")
     if request.generations < 0 or request.runs < 1 or request.threads < 1:
@@ -180,7 +180,7 @@ def _check(request: Request) -> None:
         raise ValueError("mutation, local_search and roaming must be probabilities, in [0, 1]")
 
 
-def _list_more(state: State) -> State:
+def _list_more(state: MemeticState) -> MemeticState:
     start, nearby = state.board.parts.partner_start, state.board.nearby
     pairs = _COMPARED // len(nearby.weights)
     stop = min(state.listed + max(1, pairs // len(nearby.partner_values)), len(nearby.source_values))
@@ -192,7 +192,7 @@ def _list_more(state: State) -> State:
     return replace(state, listed=stop)
 
 
-def _advance(state: State, index: int) -> Run:
+def _advance(state: MemeticState, index: int) -> Run:
     """The first population of a run, or as many generations as a step has time for."""
     request, run = state.request, state.runs[index]
     sources, partners = len(state.problem.source_rows), len(state.problem.partner_rows)
@@ -213,7 +213,7 @@ def _advance(state: State, index: int) -> Run:
     return replace(run, generation=generation)
 
 
-def _generation(board: Board, request: Request, run: Run, stamps: Stamps) -> None:
+def _generation(board: Board, request: MemeticRequest, run: Run, stamps: Stamps) -> None:
     mu = request.population
     fitness = run.fitness[:mu]
     rate = request.mutation * (_BOOST if float(fitness.std()) < _UNIFORM else 1.0)
@@ -228,7 +228,7 @@ def _places(run: Run, part: slice) -> Places:
     return Places(run.source[part], run.partner[part], run.influence[part], run.rows[part], run.fitness[part])
 
 
-def _odds(request: Request, mutation: float) -> Odds:
+def _odds(request: MemeticRequest, mutation: float) -> Odds:
     """As kernels take them: a probability given as 0 or 1 would have them compiled again, for integers."""
     return Odds(int(request.tournament), float(mutation), float(request.local_search), float(request.roaming))
 

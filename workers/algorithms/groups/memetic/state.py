@@ -18,7 +18,7 @@ _ROW_BYTES = 4 + 4 + 8  # source, partner, influence
 
 
 @dataclass(frozen=True)
-class Request:
+class MemeticRequest:
     """Parameters of the algorithm; the defaults are the paper's, but for `roaming`, which it does not have.
 
     Attributes
@@ -69,7 +69,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class State:
+class MemeticState:
     """Where the search stands.
 
     Attributes
@@ -81,7 +81,7 @@ class State:
     """
 
     problem: Problem
-    request: Request
+    request: MemeticRequest
     order: tuple[IntArray, IntArray]
     board: Board
     listed: int
@@ -94,14 +94,14 @@ def longest(problem: Problem) -> int:
     return min(len(problem.source_rows), len(problem.partner_rows), 4 * problem.needed + 64)
 
 
-def individuals_bytes(problem: Problem, request: Request) -> int:
+def individuals_bytes(problem: Problem, request: MemeticRequest) -> int:
     """Memory that the individuals of all runs take."""
     return request.runs * (request.population + 2 * request.pairs) * longest(problem) * _ROW_BYTES
 
 
 def arranged(
-    problem: Problem, request: Request, order: tuple[IntArray, IntArray], streams: list[NDArray[np.uint32]]
-) -> State:
+    problem: Problem, request: MemeticRequest, order: tuple[IntArray, IntArray], streams: list[NDArray[np.uint32]]
+) -> MemeticState:
     """A search at its beginning, records in a given order, one stream per run."""
     problem = without(problem, *order)
     most = longest(problem)
@@ -119,7 +119,7 @@ def arranged(
         for stream in streams
     )
     history = np.full((request.runs, request.generations + 1, 3), np.nan)
-    return State(problem, request, order, _board(problem), 0, runs, history)
+    return MemeticState(problem, request, order, _board(problem), 0, runs, history)
 
 
 def _board(problem: Problem) -> Board:

@@ -96,7 +96,7 @@ class Weaving:
     woven: int
 
 
-State: TypeAlias = Folding | Weaving
+PatternState: TypeAlias = Folding | Weaving
 
 
 def check_alpha(alpha: float) -> None:
@@ -111,7 +111,7 @@ def check_alpha(alpha: float) -> None:
         raise ValueError(f"alpha must lie in [0, 1], got {alpha}")
 
 
-def init(data: Fuzzified, vital: BoolArray, alpha: float) -> State:
+def init(data: Fuzzified, vital: BoolArray, alpha: float) -> PatternState:
     """Begin to collect patterns.
 
     Parameters
@@ -134,19 +134,19 @@ def init(data: Fuzzified, vital: BoolArray, alpha: float) -> State:
     return Folding(data, alpha, (), vital.astype(np.int64), 2, {}, inside)
 
 
-def done(state: State) -> bool:
+def done(state: PatternState) -> bool:
     """Whether the patterns are there."""
     return isinstance(state, Weaving) and state.woven == len(state.patterns.terms)
 
 
-def fraction(state: State) -> float:
+def fraction(state: PatternState) -> float:
     """Share of the work done."""
     if isinstance(state, Folding):
         return 0.5 * len(state.tables) / len(state.data.variables)
     return 0.5 + 0.5 * state.woven / len(state.patterns.terms)
 
 
-def result(state: State) -> Patterns:
+def result(state: PatternState) -> Patterns:
     """The patterns.
 
     Raises
@@ -167,7 +167,7 @@ def collect(data: Fuzzified, vital: BoolArray, alpha: float) -> Patterns:
     return result(state)
 
 
-def step(state: State) -> State:
+def step(state: PatternState) -> PatternState:
     """Go on by one variable: O(N), O(N log N) where keys must be renumbered or sorted."""
     if isinstance(state, Weaving):
         return _weave(state)

@@ -20,7 +20,7 @@ from workers.algorithms.core.types import FloatArray
 from workers.algorithms.uncertain.calibration import schemes
 from workers.algorithms.uncertain.calibration.expected import expectation
 from workers.algorithms.uncertain.calibration.journal import Journal, packed, unpacked
-from workers.algorithms.uncertain.calibration.state import Calibrated, Request, check_request
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, check_request
 from workers.algorithms.uncertain.density.scaling import scaled, units
 
 Stage: TypeAlias = Literal["calibration", "done"]
@@ -43,10 +43,10 @@ class Finished:
     journal: Journal
 
 
-State: TypeAlias = Working | Finished
+CalibrationState: TypeAlias = Working | Finished
 
 
-def init(x: FloatArray, request: Request) -> State:
+def init(x: FloatArray, request: CalibrationRequest) -> CalibrationState:
     """Check what is asked.
 
     Parameters
@@ -64,13 +64,13 @@ def init(x: FloatArray, request: Request) -> State:
     return _begun(x, request, Journal())
 
 
-def _begun(x: FloatArray, request: Request, journal: Journal) -> Working:
+def _begun(x: FloatArray, request: CalibrationRequest, journal: Journal) -> Working:
     check_request(x, request)
     work = _calibrating(np.ascontiguousarray(x), replace(request, journal=journal))
     return Working(work, 0.0, journal)
 
 
-def step(state: State) -> State:
+def step(state: CalibrationState) -> CalibrationState:
     """Go on by about a fifth of a second, on the threads that were granted.
 
     Parameters
@@ -93,12 +93,12 @@ def step(state: State) -> State:
             return state
 
 
-def done(state: State) -> bool:
+def done(state: CalibrationState) -> bool:
     """Whether the result is there."""
     return isinstance(state, Finished)
 
 
-def progress(state: State) -> tuple[Stage, float]:
+def progress(state: CalibrationState) -> tuple[Stage, float]:
     """Stage and share of the work done, for people."""
     match state:
         case Working(fraction=fraction):
@@ -107,7 +107,7 @@ def progress(state: State) -> tuple[Stage, float]:
             return "done", 1.0
 
 
-def result(state: State) -> Calibrated:
+def result(state: CalibrationState) -> Calibrated:
     """Scales and what they give.
 
     Raises
@@ -122,12 +122,12 @@ def result(state: State) -> Calibrated:
     raise ValueError(msg)
 
 
-def pack(state: State) -> dict[str, NDArray[np.generic]]:
+def pack(state: CalibrationState) -> dict[str, NDArray[np.generic]]:
     """What has been found so far, as arrays; as secret as scales of records are."""
     return packed(state.journal)
 
 
-def unpack(x: FloatArray, request: Request, arrays: Mapping[str, NDArray[np.generic]]) -> State:
+def unpack(x: FloatArray, request: CalibrationRequest, arrays: Mapping[str, NDArray[np.generic]]) -> CalibrationState:
     """Go on where `pack` was called: what it remembers is not computed again, trees and shapes are.
 
     Parameters
@@ -143,7 +143,7 @@ def unpack(x: FloatArray, request: Request, arrays: Mapping[str, NDArray[np.gene
     return _begun(x, request, unpacked(arrays))
 
 
-def calibrate(x: FloatArray, request: Request) -> Calibrated:
+def calibrate(x: FloatArray, request: CalibrationRequest) -> Calibrated:
     """All steps at once, for benchmarks and tests."""
     state = init(x, request)
     while not done(state):
@@ -151,7 +151,7 @@ def calibrate(x: FloatArray, request: Request) -> Calibrated:
     return result(state)
 
 
-def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Calibrated]:
+def _calibrating(x: FloatArray, request: CalibrationRequest) -> Generator[float, None, Calibrated]:
     unit = units(x, request.k)
     y = scaled(x, unit)
     k = np.ascontiguousarray(np.broadcast_to(np.asarray(request.k, dtype=np.float64), len(x)))
@@ -173,7 +173,7 @@ def _calibrating(x: FloatArray, request: Request) -> Generator[float, None, Cali
     )
 
 
-def _scheme(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> schemes.Work:
+def _scheme(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequest) -> schemes.Work:
     match request.scales:
         case "common":
             return schemes.common(x, y, k, request)

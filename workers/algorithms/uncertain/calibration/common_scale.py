@@ -18,7 +18,7 @@ from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.cores import core
 from workers.algorithms.uncertain.calibration.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.rare import grown
-from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 
 _MOST = 0.5  # of the records are left out for this at most
 
@@ -41,7 +41,9 @@ class Agreed:
     few: bool = False
 
 
-def needed_by_many(y: FloatArray, k: FloatArray, lowest: Agreed, request: Request) -> Generator[float, None, Agreed]:
+def needed_by_many(
+    y: FloatArray, k: FloatArray, lowest: Agreed, request: CalibrationRequest
+) -> Generator[float, None, Agreed]:
     """Go down the ladder as long as fewer than k records need the rung, and leave these out.
 
     Parameters
@@ -71,7 +73,7 @@ def needed_by_many(y: FloatArray, k: FloatArray, lowest: Agreed, request: Reques
 
 
 def _down(
-    y: FloatArray, k: FloatArray, members: IntArray, scale: float, least: int, request: Request
+    y: FloatArray, k: FloatArray, members: IntArray, scale: float, least: int, request: CalibrationRequest
 ) -> Generator[float, None, Agreed]:
     """The core of some records at a scale; empty where it has fewer than `least`."""
     tree = yield from grown(y[members])

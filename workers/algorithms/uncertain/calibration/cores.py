@@ -26,7 +26,7 @@ from workers.algorithms.uncertain.calibration.cores_kernels import DEGREE, gathe
 from workers.algorithms.uncertain.calibration.journal import Found, remembered
 from workers.algorithms.uncertain.calibration.kernels import SAFE
 from workers.algorithms.uncertain.calibration.solver import spread
-from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.neighbours.tree import Tree
 
 _VISITS = 30_000_000  # records visited between two pauses, of each thread
@@ -79,7 +79,7 @@ class _Sums:
     tree: Tree
     need: FloatArray
     scale: float
-    request: Request
+    request: CalibrationRequest
     living: BoolArray
     low: FloatArray
     whole: BoolArray
@@ -142,7 +142,9 @@ def _roots(tree: Tree, threads: int) -> list[int]:
     return list(range(first, 2 * first + 1))
 
 
-def core(tree: Tree, need: FloatArray, scale: float, least: int, request: Request) -> Generator[float, None, Core]:
+def core(
+    tree: Tree, need: FloatArray, scale: float, least: int, request: CalibrationRequest
+) -> Generator[float, None, Core]:
     """The core of the records of a tree at a scale; given up (empty) when fewer than `least` are left.
 
     Parameters
@@ -157,7 +159,9 @@ def core(tree: Tree, need: FloatArray, scale: float, least: int, request: Reques
     return Core(found["rows"], found["anonymity"])
 
 
-def _core(tree: Tree, need: FloatArray, scale: float, least: int, request: Request) -> Generator[float, None, Found]:
+def _core(
+    tree: Tree, need: FloatArray, scale: float, least: int, request: CalibrationRequest
+) -> Generator[float, None, Found]:
     size = len(need)
     sums = _Sums(tree, need, scale, request, np.ones(size, np.bool_), np.full(size, np.inf), np.zeros(size, np.bool_))
     for _ in sums.made(np.arange(size)):

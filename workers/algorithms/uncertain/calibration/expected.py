@@ -16,7 +16,7 @@ from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.rare import asking, grown
 from workers.algorithms.uncertain.calibration.schemes import Scheme
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, answered
-from workers.algorithms.uncertain.calibration.state import Calibrated, Expected, Request
+from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, Expected
 from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.density.scaling import scaled
 from workers.algorithms.uncertain.neighbours.tree import tree_of
@@ -40,7 +40,9 @@ class Anonymity:
     missing: FloatArray
 
 
-def expectation(y: FloatArray, scheme: Scheme, request: Request) -> Generator[float, None, tuple[Expected, float]]:
+def expectation(
+    y: FloatArray, scheme: Scheme, request: CalibrationRequest
+) -> Generator[float, None, tuple[Expected, float]]:
     """Least, mean and largest anonymity, and what it may lack of the true one.
 
     Of a scale that many share the calibration only learns that k is reached. By how much it is exceeded is evaluated

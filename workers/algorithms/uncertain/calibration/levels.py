@@ -30,7 +30,7 @@ from workers.algorithms.uncertain.calibration.rare import (
     smallest_common,
 )
 from workers.algorithms.uncertain.calibration.solver import Question
-from workers.algorithms.uncertain.calibration.state import Request, supremum
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest, supremum
 from workers.algorithms.uncertain.neighbours.tree import Tree
 
 _SHARE = 0.5
@@ -55,7 +55,7 @@ class Rung:
     anonymity: FloatArray
 
 
-def rungs(y: FloatArray, k: FloatArray, request: Request) -> Generator[float, None, list[Rung]]:
+def rungs(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Generator[float, None, list[Rung]]:
     """Assign records to rungs; who is on none is dismissed.
 
     Raises
@@ -90,7 +90,9 @@ def _over(left: int, allowed: int, fewest: int) -> bool:
     return left == 0 or fewest <= left <= allowed
 
 
-def _next(tree: Tree, need: FloatArray, above: int | None, request: Request) -> Generator[float, None, Rung | None]:
+def _next(
+    tree: Tree, need: FloatArray, above: int | None, request: CalibrationRequest
+) -> Generator[float, None, Rung | None]:
     """The lowest rung with a core of at least half of a set; None where there is none.
 
     A core holds nobody who needs a larger scale among all of the set: where an even sample says that less than half of
@@ -124,7 +126,7 @@ def _next(tree: Tree, need: FloatArray, above: int | None, request: Request) -> 
 
 
 def _last(
-    y: FloatArray, k: FloatArray, found: list[Rung], left: IntArray, allowed: int, request: Request
+    y: FloatArray, k: FloatArray, found: list[Rung], left: IntArray, allowed: int, request: CalibrationRequest
 ) -> Generator[float, None, Rung]:
     """The rung of those who are left, with as many rungs below it as they need to reach k at a scale like theirs."""
     members = yield from _without_rarest(y, k, left, allowed, request)
@@ -143,7 +145,7 @@ def _remote(tree: Tree) -> FloatArray:
 
 
 def _without_rarest(
-    y: FloatArray, k: FloatArray, left: IntArray, allowed: int, request: Request
+    y: FloatArray, k: FloatArray, left: IntArray, allowed: int, request: CalibrationRequest
 ) -> Generator[float, None, IntArray]:
     """Who stays when those that need most are dismissed; among equal ones those with the larger values go first."""
     if not 0 < allowed < len(left):

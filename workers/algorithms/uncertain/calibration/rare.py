@@ -18,7 +18,12 @@ from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.kernels import SAFE
 from workers.algorithms.uncertain.calibration.ladder import rung_from
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, solving
-from workers.algorithms.uncertain.calibration.state import Request, UnreachableKError, largest_below, supremum
+from workers.algorithms.uncertain.calibration.state import (
+    CalibrationRequest,
+    UnreachableKError,
+    largest_below,
+    supremum,
+)
 from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.neighbours.tree import Tree, growing
 
@@ -85,12 +90,14 @@ def refuse_unreached(
         raise UnreachableKError(asked, told, records)
 
 
-def asking(tree: Tree, question: Question, request: Request) -> Generator[float, None, Solved]:
+def asking(tree: Tree, question: Question, request: CalibrationRequest) -> Generator[float, None, Solved]:
     """Answer a question in plain scaled units."""
     return (yield from answers(tree, identity(tree.rows.shape[1]), question, request))
 
 
-def answers(tree: Tree, shape: FloatArray, question: Question, request: Request) -> Generator[float, None, Solved]:
+def answers(
+    tree: Tree, shape: FloatArray, question: Question, request: CalibrationRequest
+) -> Generator[float, None, Solved]:
     """Answer a question in the metrics of `shape`."""
     return (
         yield from solving(
@@ -122,7 +129,9 @@ class Rare:
     missing: FloatArray
 
 
-def largest_scales(tree: Tree, need: FloatArray, request: Request, number: int) -> Generator[float, None, Rare]:
+def largest_scales(
+    tree: Tree, need: FloatArray, request: CalibrationRequest, number: int
+) -> Generator[float, None, Rare]:
     """Find the `number` + 1 records with the largest scales, and those scales; the others are only bounded.
 
     Parameters
@@ -193,7 +202,13 @@ class Shared:
 
 
 def smallest_common(
-    tree: Tree, need: FloatArray, hint: FloatArray, request: Request, *, dismissed: int = 0, share: float = 0.0
+    tree: Tree,
+    need: FloatArray,
+    hint: FloatArray,
+    request: CalibrationRequest,
+    *,
+    dismissed: int = 0,
+    share: float = 0.0,
 ) -> Generator[float, None, Shared]:
     """Lowest rung of the ladder on which every record of a tree reaches k.
 

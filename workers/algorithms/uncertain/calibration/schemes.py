@@ -29,7 +29,7 @@ from workers.algorithms.uncertain.calibration.rare import (
     smallest_common,
 )
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, answered
-from workers.algorithms.uncertain.calibration.state import Request
+from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.scaling import local_spread, principal_axes, rounded, rounded_axes, rounded_up
 from workers.algorithms.uncertain.neighbours.tree import Tree, nearest_others, tree_of
 
@@ -64,7 +64,7 @@ class Scheme:
 Work = Generator[float, None, Scheme]
 
 
-def common(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Work:
+def common(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Work:
     """One scale for all kept records.
 
     Notes
@@ -98,7 +98,7 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Wor
 
 
 def keeping(
-    x: FloatArray, y: FloatArray, k: FloatArray, request: Request
+    x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequest
 ) -> Generator[float, None, tuple[IntArray, FloatArray]]:
     """Places of the records that are not dismissed, and scales of all records that tell who needs most."""
     number = dismissed_number(len(y), request.dismiss, float(k.max()))
@@ -112,7 +112,7 @@ def keeping(
     return np.delete(np.arange(len(y)), out), hint
 
 
-def levels(y: FloatArray, k: FloatArray, request: Request) -> Work:
+def levels(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Work:
     """A scale for each rung of a fixed ladder, anonymity counted among the records of the same rung."""
     found = yield from rungs(y, k, request)
     members = np.concatenate([rung.members for rung in found])
@@ -129,7 +129,7 @@ def levels(y: FloatArray, k: FloatArray, request: Request) -> Work:
     )
 
 
-def per_record(y: FloatArray, k: FloatArray, request: Request) -> Work:
+def per_record(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Work:
     """A scale for each record: the paper's letter, which the scale itself undoes."""
     tree = yield from grown(y)
     need = k[tree.order]
@@ -151,7 +151,7 @@ def per_record(y: FloatArray, k: FloatArray, request: Request) -> Work:
 
 
 def shapes(
-    tree: Tree, need: FloatArray, request: Request
+    tree: Tree, need: FloatArray, request: CalibrationRequest
 ) -> Generator[float, None, tuple[FloatArray, FloatArray | None, FloatArray]]:
     """Metric, axes and spread about every row: AG eq. 16, over the ceil(k) nearest other records."""
     records, n = tree.rows.shape
@@ -190,7 +190,7 @@ class Cell:
     missing: float
 
 
-def shared(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Work:
+def shared(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Work:
     """One scale (and shape) for the records of each spatial cell, anonymity counted among them.
 
     Notes
@@ -235,7 +235,7 @@ def shared(x: FloatArray, y: FloatArray, k: FloatArray, request: Request) -> Wor
     )
 
 
-def one_cell(y: FloatArray, need: FloatArray, request: Request) -> Cell:
+def one_cell(y: FloatArray, need: FloatArray, request: CalibrationRequest) -> Cell:
     """Calibrate the records of a cell among themselves; shape and scale are rounded, because they are published."""
     n = y.shape[1]
     axes, spread, seen = None, np.ones(n), y

@@ -40,7 +40,7 @@ class UnreachableKError(ValueError):
 
 
 @dataclass(frozen=True)
-class Request:
+class CalibrationRequest:
     """What is asked.
 
     Attributes
@@ -131,7 +131,7 @@ def largest_below(bound: float) -> float:
     return max(1.0, math.floor(bound * (1.0 - 1e-5) * 1000.0) / 1000.0)
 
 
-def check_request(x: FloatArray, request: Request) -> None:
+def check_request(x: FloatArray, request: CalibrationRequest) -> None:
     """Refuse what no calibration can be.
 
     Raises

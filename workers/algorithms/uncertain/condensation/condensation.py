@@ -65,7 +65,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class State:
+class CondensationState:
     """Groups made so far, then pseudo-records made so far; used up by its step."""
 
     x: FloatArray
@@ -81,7 +81,7 @@ class State:
     z: FloatArray
 
 
-def init(x: FloatArray, k: int, rng: np.random.Generator) -> State:
+def init(x: FloatArray, k: int, rng: np.random.Generator) -> CondensationState:
     """Draw the order in which records begin groups.
 
     Parameters
@@ -107,7 +107,7 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> State:
         raise InfeasibleKError(k, len(x))
     spread = x.std(axis=0)
     nothing = np.zeros(0, dtype=np.int64)
-    return State(
+    return CondensationState(
         x=x,
         unit=np.where(spread > 0.0, spread, 1.0),
         k=k,
@@ -122,7 +122,7 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> State:
     )
 
 
-def step(state: State, rng: np.random.Generator) -> State:
+def step(state: CondensationState, rng: np.random.Generator) -> CondensationState:
     """Go on by a fraction of a second.
 
     Parameters
@@ -143,19 +143,19 @@ def step(state: State, rng: np.random.Generator) -> State:
     return _gather(state, state.search)
 
 
-def done(state: State) -> bool:
+def done(state: CondensationState) -> bool:
     """Whether all pseudo-records are made."""
     return len(state.starts) > 0 and state.made == state.groups
 
 
-def progress(state: State) -> tuple[Stage, float]:
+def progress(state: CondensationState) -> tuple[Stage, float]:
     """Stage and share of its work done, for people."""
     if len(state.starts):
         return "records", state.made / max(state.groups, 1)
     return "groups", float(state.groups * state.k / len(state.x))
 
 
-def result(state: State, rng: np.random.Generator) -> Condensed:
+def result(state: CondensationState, rng: np.random.Generator) -> Condensed:
     """Pseudo-records in random order.
 
     Parameters
@@ -175,7 +175,7 @@ def result(state: State, rng: np.random.Generator) -> Condensed:
     return Condensed(state.z[order], np.diff(state.starts), state.members[order])
 
 
-def _tree(state: State) -> Search:
+def _tree(state: CondensationState) -> Search:
     """Records without a group, in blocks: built anew whenever half of them are gone."""
     rows = state.seeds[state.group[state.seeds] < 0]  # in drawn order: equal distances are decided by nothing else
     y = state.x[rows] / state.unit
@@ -188,11 +188,11 @@ def _tree(state: State) -> Search:
     return Search(rows, ordered, tree.order, place, leaf, tree.start, tree.low, tree.high, tree.sizes)
 
 
-def _worth_halving(state: State, search: Search) -> bool:
+def _worth_halving(state: CondensationState, search: Search) -> bool:
     return len(search.rows) > 8 * max(state.k, _BLOCK)
 
 
-def _gather(state: State, search: Search) -> State:
+def _gather(state: CondensationState, search: Search) -> CondensationState:
     """Groups within the budget. In the tree records are numbered by `search.rows`, which is their seed order too."""
     least = max(state.k, len(search.rows) // 2 if _worth_halving(state, search) else 0)
     local = np.full(len(search.rows), -1, dtype=np.int64)
@@ -220,7 +220,7 @@ def _gather(state: State, search: Search) -> State:
     return replace(state, groups=groups, group=group)
 
 
-def _gathered(state: State) -> State:
+def _gathered(state: CondensationState) -> CondensationState:
     """The last records join the group whose mean is nearest."""
     group = state.group
     rest = np.flatnonzero(group < 0)
@@ -237,7 +237,7 @@ def _gathered(state: State) -> State:
     return replace(state, search=None, members=members, starts=starts, z=np.empty_like(state.x))
 
 
-def _make(state: State, rng: np.random.Generator) -> State:
+def _make(state: CondensationState, rng: np.random.Generator) -> CondensationState:
     """Pseudo-records of some groups."""
     until = min(state.made + _BATCH, state.groups)
     first, last = int(state.starts[state.made]), int(state.starts[until])

@@ -71,7 +71,7 @@ class Linkage:
 
 
 @dataclass(frozen=True)
-class State:
+class LinkageState:
     """Rows tried so far; used up by its step."""
 
     densities: Densities
@@ -102,7 +102,7 @@ def init(
     matching: Matching | None = None,
     most: int = 100_000,
     threads: int = 1,
-) -> State:
+) -> LinkageState:
     """Prepare an attack.
 
     Parameters
@@ -141,7 +141,7 @@ def init(
     typical = np.median(densities.reach[tried], axis=0)
     spread = np.concatenate([np.where(typical > 0.0, typical, densities.unit), scale[0, truth.shape[1] :]])
     tree = blocks(known, spread, _BLOCK)
-    return State(
+    return LinkageState(
         densities=densities,
         truth=np.ascontiguousarray(own),
         included=np.ones(len(truth), dtype=np.bool_) if included is None else included,
@@ -173,7 +173,7 @@ def _features(
     return np.maximum(tau, _EXACT), known, own, seen
 
 
-def step(state: State) -> State:
+def step(state: LinkageState) -> LinkageState:
     """Try some rows.
 
     Parameters
@@ -212,17 +212,17 @@ def step(state: State) -> State:
     return replace(state, tried=last)
 
 
-def done(state: State) -> bool:
+def done(state: LinkageState) -> bool:
     """Whether all rows were tried."""
     return state.tried == len(state.rows)
 
 
-def progress(state: State) -> float:
+def progress(state: LinkageState) -> float:
     """Share of the rows tried."""
     return state.tried / len(state.rows)
 
 
-def result(state: State) -> Linkage:
+def result(state: LinkageState) -> Linkage:
     """Ranks and posteriors.
 
     Raises
@@ -239,7 +239,7 @@ def result(state: State) -> Linkage:
     return Linkage(state.rows, rank.astype(np.float64), posterior, state.total)
 
 
-def attack(state: State) -> Linkage:
+def attack(state: LinkageState) -> Linkage:
     """All steps at once, for benchmarks and tests."""
     while not done(state):
         state = step(state)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidError
-from tests.runners.frames.reading import read, types
+from tests.frames.reading import read, types
 
 SPACES = [" ", "\u00a0", "\u202f"]
 some = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

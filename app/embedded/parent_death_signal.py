@@ -1,6 +1,6 @@
 """Ties a server to the process that started it, then becomes that server.
 
-Run as a script (`python -I -S tether.py --parent PID --signal N [--as UID:GID --by userns|setuid] -- program …`):
+Run as a script (`python -I -S` this file `--parent PID --signal N [--as UID:GID --by userns|setuid] -- PROGRAM …`):
 the kernel sends the program the signal when its parent dies (Linux), and where the parent is root the program runs as
 somebody else, which Postgres insists on. Only the standard library is used: this process starts in 15 ms.
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.errors import InvalidError, TooLargeError, UnreadableError
-from tests.runners.frames.reading import read, types
+from tests.frames.reading import read, types
 
 
 def encoded(table: pa.Table | dict[str, Any], **options: Any) -> bytes:

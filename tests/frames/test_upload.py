@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import InvalidError, SureboxError, TooLargeError, UnreadableError
-from tests.runners.frames.reading import read
+from tests.frames.reading import read
 
 CSV = {"format": "csv"}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.contracts.datasets import ReadOptions
 from app.errors import TooLargeError, UnreadableError
-from tests.runners.frames.reading import read, types
+from tests.frames.reading import read, types
 from workers.frames.upload.cells import MISSING
 from workers.frames.upload.objects import ObjectReader
 from workers.frames.upload.text import read_text

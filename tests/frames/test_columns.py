@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.contracts.datasets import FileFormat
-from tests.runners.frames.reading import read
+from tests.frames.reading import read
 from workers.frames.columns import numeric_columns, take_rows
 from workers.frames.release import Taken, write_release
 

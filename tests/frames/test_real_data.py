@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners.frames.reading import read, types
+from tests.frames.reading import read, types
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of published microdata is not beside the project")
 
 ADULT = [
