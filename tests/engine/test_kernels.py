@@ -65,10 +65,10 @@ class Installation:
 
     def checkout(self, name: str, *, factor: int = 2) -> Path:
         """A copy of the locator and of two modules, one of which calls the other."""
-        runners, algorithms = (self.folder / name / "workers" / each for each in ("runners", "algorithms"))
-        for package in (runners, algorithms):
+        engine, algorithms = (self.folder / name / "workers" / each for each in ("engine", "algorithms"))
+        for package in (engine, algorithms):
             package.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "workers/engine/kernels.py", runners)
+        shutil.copy(ROOT / "workers/engine/kernels.py", engine)
         (algorithms / "made_callee.py").write_text(CALLEE.format(factor=factor))
         (algorithms / "made_caller.py").write_text(CALLER)
         return self.folder / name
