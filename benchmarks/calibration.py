@@ -112,7 +112,10 @@ def requests(k: float, model: str) -> Iterator[tuple[str, CalibrationRequest]]:
         for share in (0.0, 0.01, 0.05, 0.1):
             yield f"{scales}, {share:.0%} dismissed", CalibrationRequest(k=k, model=model, scales=scales, dismiss=share)  # type: ignore[arg-type]
     for size in (2, 4, 8, 16, 32):
-        yield f"shared, cells of {size} k", CalibrationRequest(k=k, model=model, scales="shared", cell_size=int(size * k))  # type: ignore[arg-type]
+        yield (
+            f"shared, cells of {size} k",
+            CalibrationRequest(k=k, model=model, scales="shared", cell_size=int(size * k)),
+        )
     for scaling in ("local", "rotated"):
         yield f"shared, {scaling}", CalibrationRequest(k=k, model=model, scales="shared", scaling=scaling)  # type: ignore[arg-type]
 
@@ -126,7 +129,10 @@ def mean_scale(found: Calibrated) -> float:
 def schemes(model: str, k: float) -> None:
     tables = {"Adult6": adult(), "gm100k": gaussians(100_000), "G20.D10K": clusters()}
     given = {name: x for name, x in tables.items() if x is not None}
-    base = {name: mean_scale(calibrate(x, CalibrationRequest(k=k, model=model, scales="per_record"))) for name, x in given.items()}  # type: ignore[arg-type]
+    base = {
+        name: mean_scale(calibrate(x, CalibrationRequest(k=k, model=model, scales="per_record")))
+        for name, x in given.items()
+    }
     print(f"| {model}, k = {k:g} | {' | '.join(given)} |\n|---|{'---|' * len(given)}")
     print(f"| per record: mean scale, in sd | {' | '.join(f'{base[name]:.4f}' for name in given)} |")
     for label, request in requests(k, model):
