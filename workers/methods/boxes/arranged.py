@@ -39,13 +39,12 @@ class Arrangement:
         values : all of the dataset's, in the specification's columns, column by column.
         rows : those that take part.
         """
-        taking = [values[:, place] if len(rows) == len(values) else values[rows, place] for place in self.columns]
-        order = canonical_order(np.array(taking).T)
-        out = np.empty((len(rows), len(taking)))
-        for index, column in enumerate(taking):
-            out[:, index] = column[order]
-        out += 0.0  # zero has no sign
-        return out, rows[order]
+        taking = np.empty((len(rows), len(self.columns)))
+        for index, place in enumerate(self.columns):
+            taking[:, index] = values[:, place] if len(rows) == len(values) else values[rows, place]
+        taking += 0.0  # zero has no sign
+        order = canonical_order(taking)
+        return taking.take(order, axis=0, mode="clip"), rows[order]  # without `clip` it is first put elsewhere
 
     def restored(self, outcome: BoxesOutcome) -> BoxesOutcome:
         """The outcome in the order of the specification."""

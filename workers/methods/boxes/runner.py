@@ -133,17 +133,17 @@ class BoxesRunner:
         certain = shares_certain(kept, of_row) if spec.keep else {}
         hidden = [name for name in spec.sensitive if name not in spec.keep]
         behind = shares_certain(take_rows(job.dataset_path(), hidden, rows[order]), of_row) if hidden else {}
-        said = [boxes_warnings.released(spec, outcome.boxes, result, certain, of_job=own) for own in (True, False)]
+        said = boxes_warnings.released(spec, outcome.boxes, result, certain)
         return Outcome(
             summary=result,
             result=result,
-            warnings=[*said[0], *boxes_warnings.restricted(spec, result, behind)],
+            warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
             release=ReleaseDraft(
                 rows=len(order),
                 columns=boxes_report.release_schema(spec, job.dataset),
                 files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
                 flags=boxes_report.flags(spec, outcome.boxes),
-                warnings=said[1],
+                warnings=boxes_warnings.unplaced(said),
                 statistics=boxes_report.public_statistics(result),
                 parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
             ),

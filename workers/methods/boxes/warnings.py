@@ -4,7 +4,7 @@ A release's warnings follow from what it publishes. The job's also say what is r
 out, and what the boxes tell of sensitive columns that are not published.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,8 @@ _SHOWN = 5
 _SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}
 
 
-def released(
-    spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float], *, of_job: bool
-) -> list[Warning]:
-    """Warnings that follow from what is published.
+def released(spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
+    """Warnings of the job that follow from what is published.
 
     Parameters
     ----------
@@ -30,10 +28,13 @@ def released(
     boxes : as published.
     result : the job's result.
     certain : share of rows whose value in a kept column is that of their whole box.
-    of_job : whether the job bears them, whose specification pointers can name; else its release.
     """
-    found = [*_k(spec), *_boxes(spec, boxes, result), *_kept(spec, result), *_certain(spec, "keep", certain)]
-    return found if of_job else [one.model_copy(update={"pointer": None}) for one in found]
+    return [*_k(spec), *_boxes(spec, boxes, result), *_kept(spec, result), *_certain(spec, "keep", certain)]
+
+
+def unplaced(found: Sequence[Warning]) -> list[Warning]:
+    """The same for the release, which has no specification for pointers to name places of."""
+    return [one.model_copy(update={"pointer": None}) for one in found]
 
 
 def restricted(spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
@@ -56,12 +57,13 @@ def _k(spec: BoxesSpec) -> Iterator[Warning]:
 
 
 def _boxes(spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[Warning]:
-    low, high = boxes.lower.min(axis=0), boxes.upper.max(axis=0)
+    lower, upper = np.ascontiguousarray(boxes.lower.T), np.ascontiguousarray(boxes.upper.T)
+    low, high = lower.min(axis=1), upper.max(axis=1)
     if len(boxes.counts) == 1:
         detail = "one box holds everybody: the release tells no record from another. " + _larger(spec)
         yield warning(WarningCode.ONE_BOX, detail, "/spec/k")
         return
-    whole = (boxes.lower == low).all(axis=0) & (boxes.upper == high).all(axis=0) & (low < high)
+    whole = (lower.max(axis=1) == low) & (upper.min(axis=1) == high) & (low < high)
     for index in np.flatnonzero(whole):
         detail = (
             f"column {spec.columns[index]!r} was never cut: every box spans all of it. Name it in a statistic, or give "
