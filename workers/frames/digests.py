@@ -29,5 +29,5 @@ def column_digest(path: Path, name: str) -> bytes:
     known = int(np.searchsorted(values, np.nan))
     header = f"surebox column 1: {len(values)} values, {len(values) - known} missing\n".encode()
     found = hashlib.sha256(header)
-    found.update(values[:known].astype("<f8", copy=False))
+    found.update(values[:known].astype("<f8", copy=False).data)
     return found.digest()

@@ -31,7 +31,7 @@ def found_delimiter(path: Path, options: ReadOptions) -> tuple[str, int]:
         How to read it otherwise.
     """
     with path.open("rb") as file:
-        sample = np.frombuffer(file.read(_SAMPLE_BYTES).removeprefix(b"\xef\xbb\xbf"), np.uint8)
+        sample = np.frombuffer(bytearray(file.read(_SAMPLE_BYTES)).removeprefix(b"\xef\xbb\xbf"), np.uint8)
         final = not file.read(1)
     taken, _ = splitting.skip_lines(sample, final, options.skip_rows)
     for candidate in CANDIDATES:

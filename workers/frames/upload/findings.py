@@ -48,7 +48,7 @@ def columns_like(names: Sequence[str], types: Sequence[ColumnType]) -> bool:
 
 
 def _bits(name: bytes) -> int:
-    buffer = np.frombuffer(name, np.uint8)
+    buffer = np.frombuffer(bytearray(name), np.uint8)  # not read-only: kernels are compiled once for cells and names
     return int(lexeme(buffer, 0, buffer.size)) if buffer.size else 0
 
 
@@ -64,7 +64,7 @@ def header_warnings(names: Sequence[str], types: Sequence[ColumnType]) -> Iterat
 
 def name_warnings(names: Sequence[str]) -> Iterator[Warning]:
     """Of names in a file of any format."""
-    encoded = [np.frombuffer(name.encode(), np.uint8) for name in names]
+    encoded = [np.frombuffer(bytearray(name.encode()), np.uint8) for name in names]
     run = [j for j, name in enumerate(encoded) if name.size and readings.is_formula(name, 0, name.size)]
     if run:
         detail = f"the names of {len(run)} columns, of column {run[0] + 1} first, {_SPREADSHEET}"

@@ -26,7 +26,7 @@ from numba import njit
 from app.contracts.datasets import ColumnType
 from workers.frames.upload.cells import MISSING, STRING
 from workers.frames.upload.delimited_kernel import kernel
-from workers.frames.upload.notations import Notation, day_of, is_number, plain_number
+from workers.frames.upload.notations import Notation, constant, day_of, is_number, plain_number
 from workers.frames.upload.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WHOLE, is_formula, reading
 
 #: What a cell can be by inference ...
@@ -67,7 +67,9 @@ _CLASS = np.array(
 _EXACT = 2**53
 _LARGEST = np.uint64(2**63 - 1)
 _MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-_WORDS = np.frombuffer(b"truefalsenaninfinity", np.uint8)  # true 0:4, false 4:9, nan 9:12, inf 12:15, infinity 12:20
+_WORDS = np.frombuffer(b"truefalsenaninfinity", np.uint8)
+_WORD = np.array([[9, 12], [12, 15], [12, 20], [0, 4], [4, 9]])  # nan, inf, infinity; true, false
+_NUMBERS = 3
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -90,10 +92,11 @@ def _word(buffer: Any, s: int, e: int) -> Any:
     """Bits of a cell that begins with a letter, or a minus and a letter."""
     signed = buffer[s] == 45 or buffer[s] == 43
     t = s + 1 if signed else s
-    if _is_word(buffer, t, e, 9, 12) or _is_word(buffer, t, e, 12, 15) or _is_word(buffer, t, e, 12, 20):
-        return AS_NUMBER if buffer[s] == 43 else NUMBER | AS_NUMBER
-    if not signed and (_is_word(buffer, s, e, 0, 4) or _is_word(buffer, s, e, 4, 9)):
-        return BOOLEAN | AS_BOOLEAN
+    for k in range(len(_WORD)):
+        if _is_word(buffer, t, e, _WORD[k, 0], _WORD[k, 1]):
+            if k < _NUMBERS:
+                return AS_NUMBER if buffer[s] == 43 else NUMBER | AS_NUMBER
+            return 0 if signed else BOOLEAN | AS_BOOLEAN
     return 0
 
 
@@ -213,7 +216,7 @@ def survey(
     for row in range(lines.size):
         for j in range(width):
             if kind[f] != MISSING:
-                s, e = start[f], end[f]
+                s, e = np.int64(start[f]), np.int64(end[f])  # one type: every kernel below is compiled once
                 possible, surely = 255, 0
                 if not is_plain:
                     e, possible, surely = _localized(buffer, s, e, marks, pattern)
@@ -244,7 +247,7 @@ def column_type(every: int, some: int) -> ColumnType:
     return ColumnType.STRING
 
 
-_PLAIN: Final = Notation(np.array([46, 0]), np.empty(0, np.int64))
+_PLAIN: Final = Notation(constant([46, 0]), constant([]))
 
 
 class Survey:

@@ -5,6 +5,7 @@ mark, an optional exponent. A day: as a pattern says, or ``YYYY-MM-DD``.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,6 +24,13 @@ _MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _AS_IT_IS, _AS_NUMBER, _AS_DAY = 0, 1, 2
 _DAY_BYTES = 10
 _SPACE = 32
+
+
+def constant(numbers: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Numbers that are not written to, like the arrays of a module: kernels are compiled once for both."""
+    found = np.array(numbers, np.int64)
+    found.setflags(write=False)
+    return found
 
 
 @kernel
@@ -154,7 +162,7 @@ def _rewrite(buffer: Any, start: Any, end: Any, kind: Any, wanted: Any, marks: A
         what = wanted[f % width]
         if what == 0 or kind[f] == MISSING:
             continue
-        s, e = start[f], end[f]
+        s, e = np.int64(start[f]), np.int64(end[f])  # as in `survey`
         if what == 1:
             if is_number(buffer, s, e, marks[0], marks[1]):
                 end[f] = plain_number(buffer, s, e, marks[0], marks[1])
@@ -192,7 +200,7 @@ class Notation:
         """The notation that options ask for."""
         marks = [ord(options.decimal or "."), ord(options.thousands or "\0")]
         parts = re.findall("%[dmYb]|.", options.date_format or "")
-        return cls(np.array(marks), np.array([_PARTS.get(part) or ord(part) for part in parts], np.int64))
+        return cls(constant(marks), constant([_PARTS.get(part) or ord(part) for part in parts]))
 
     @property
     def is_plain(self) -> bool:

@@ -28,6 +28,8 @@ _BATCH_CELLS, _MAX_BATCH_ROWS, _MIN_BATCH_ROWS = 1 << 21, 1 << 16, 1 << 7
 #: Texts of one batch are expanded in pieces of about this size.
 _PIECE_BYTES = 1 << 25
 _LOOKED, _WRITTEN = 0.2, 0.9
+#: Times that words occur on average, from which on they are looked at one by one.
+_REPEATED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,9 @@ class _Converter:
             raise self._problem() from None
         if self._missing is not None:
             result = pc.if_else(pc.is_in(result, value_set=self._missing), pa.scalar(None, result.type), result)
-        if self._is_text:
+        if self._is_text and _has_few_words(array):
+            self._look_at_words(array)
+        elif self._is_text:
             self._look(result)
         return result
 
@@ -212,18 +216,24 @@ class _Converter:
 
     def _look(self, texts: pa.Array) -> Cells:
         """Survey texts as if they stood in a CSV file."""
-        texts = pa.concat_arrays([texts])  # without an offset
-        offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].copy()  # as those of text are
-        data = texts.buffers()[2]
-        buffer = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8).copy()
         rows = np.arange(self._rows + 1, self._rows + 1 + len(texts))
         self._rows += len(texts)
-        kind = np.full(len(texts), TEXT, np.uint8)
-        start, end = offsets[:-1], offsets[1:]
-        cells = Cells(buffer, start, end, kind, rows, len(texts), 1, 0.0)
+        cells = _cells(texts, rows, 1)
         self._tokens.mark(cells)
-        self._survey.add(buffer, start, end, kind, rows)
+        self._survey.add(cells.buffer, cells.start, cells.end, cells.kind, rows)
         return cells
+
+    def _look_at_words(self, array: pa.DictionaryArray) -> None:
+        """Survey each word once, as a column of its own, and count it as often as it occurs."""
+        words = array.dictionary
+        often = np.bincount(array.indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(words))
+        cells = _cells(words, np.ones(1, np.int64), len(words))
+        self._tokens.mark(cells)
+        each = Survey()
+        each.widen([0] * len(words))
+        each.add(cells.buffer, cells.start, cells.end, cells.kind, cells.line)
+        self._survey.classes[0] += often @ each.classes
+        self._survey.formulas[0] += often @ each.formulas
 
     @property
     def seen(self) -> tuple[Counts, Counts]:
@@ -244,6 +254,23 @@ class _Converter:
             f"Column {self._name!r} has a value that cannot be held as {self._column}: text that is not UTF-8, or a "
             "day outside the years 0001 to 9999."
         )
+
+
+def _has_few_words(array: pa.Array) -> bool:
+    return (
+        isinstance(array, pa.DictionaryArray)
+        and array.dictionary.type == pa.string()
+        and _REPEATED * len(array.dictionary) <= len(array)
+    )
+
+
+def _cells(texts: pa.Array, lines: Counts, width: int) -> Cells:
+    texts = pa.concat_arrays([texts])  # without an offset
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].copy()  # as those of text are
+    data = texts.buffers()[2]
+    buffer = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8).copy()
+    kind = np.full(len(texts), TEXT, np.uint8)
+    return Cells(buffer, offsets[:-1], offsets[1:], kind, lines, len(lines), width, 0.0)
 
 
 def _missing_values(tokens: Sequence[str], column: ColumnType) -> pa.Array | None:
