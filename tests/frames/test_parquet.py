@@ -166,3 +166,16 @@ def test_corrupt_files_are_clear_problems(tmp_path: Path) -> None:
         except (UnreadableError, TooLargeError) as error:
             detail = error.detail
         assert "secret" not in detail
+
+
+def test_words_that_occur_often_are_warned_of_as_in_text(tmp_path: Path) -> None:
+    """Words of a dictionary are looked at once, the cells of text one by one: both count alike."""
+    words = ["1,5", "=cmd", "-", "NA", "", "2,25", "word"]
+    cells = np.random.default_rng(3).choice([*words, "1,5", "2,25", "2,25"], 2000).tolist()
+    nearly = ["7" if cell in words[1:3] else cell for cell in cells]
+    body = "a;b\n" + "".join(f'"{one}";"{other}"\n' for one, other in zip(cells, nearly, strict=True))
+    table = {"a": pa.array([cell or None for cell in cells]), "b": pa.array([cell or None for cell in nearly])}
+    expected, _ = read(tmp_path, body.encode(), format="csv", missing=["NA"], delimiter=";")
+    profile, _ = read(tmp_path, encoded(table), format="parquet", missing=["NA"])
+    assert {warning.code for warning in expected.warnings} == {"nearly_numeric", "spreadsheet_cells"}
+    assert profile.warnings == expected.warnings
