@@ -39,8 +39,9 @@ class TwoSpec(JobSpec):
 
 def built(spec_type: type[JobSpec], name: str) -> Method:
     return Method(
-        name, JobKind.AUDIT, spec_type, Queue.BATCH, fill=lambda spec, _: spec, check=lambda *_: [], datasets=()
-    )
+        name, JobKind.AUDIT, spec_type, Contract, Queue.BATCH, fill=lambda spec, _: spec, check=lambda *_: [],
+        datasets=(),
+    )  # fmt: skip
 
 
 class Client:

@@ -24,11 +24,15 @@ def _built(body: Any, *, kind: JobKind) -> Any:
 
 def body_of(kind: JobKind) -> Any:
     """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
-    told_apart = _told_apart([method.spec_type for method in methods_of(kind)], f"What is asked: one {kind}.")
+    specs = [method.spec_type for method in methods_of(kind)] or [JobSpec]
+    told_apart = _told_apart(specs, f"What is asked: one {kind}.")
     return Annotated[told_apart, BeforeValidator(partial(_built, kind=kind))]
 
 
 def _told_apart(types: list[Any], description: str) -> Any:
+    """A union of types, each with a `method` of its own; one type alone needs no telling."""
+    if len(types) == 1:
+        return Annotated[types[0], Field(description=description)]
     return Annotated[reduce(or_, types), Discriminator("method"), Field(description=description)]
 
 
