@@ -91,7 +91,8 @@ def test_provenance_can_be_read_as_prov_json() -> None:
     job = JobFacts(id="job_0", method="group", state="succeeded", spec={})
     claimed = Claim(
         id="job_1", owner="tester", kind="anonymization", method="boxes", queue="batch", spec={"k": 5, "seed": "given"},
-        seed=4711, labels={}, requested_by="key_1", draw=1, attempt=1, created_at=datetime.now(UTC),
+        spec_version=1, seed=4711, labels={}, requested_by="key_1", draw=1, attempt=1,
+        created_at=datetime.now(UTC),
         inputs=Inputs({"dataset_id": dataset, "other_dataset_id": dataset}, {"release_id": release}, {"model": job}),
     )  # fmt: skip
     published = Published(id="rel_1", sha256={"csv": "f" * 64}, rows=7, flags=("exact",), parameters={"k": 5})
