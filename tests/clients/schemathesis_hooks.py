@@ -30,6 +30,12 @@ FEASIBLE = {
 }
 
 
+@schemathesis.serializer("application/x-ndjson")
+def as_it_is(_: Any, value: Any) -> bytes:
+    """A file's bytes; schemathesis knows the other types of the upload, and not this one."""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
 def is_valid(case: Any) -> bool:
     """Whether schemathesis means this request to be valid."""
     return case.meta is not None and case.meta.generation.mode.is_positive

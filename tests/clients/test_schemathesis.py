@@ -14,6 +14,9 @@ from tests.service import Service
 SECONDS = 75
 #: A schema cannot say which ids, columns and cursors there are: valid by the schema may still be 422.
 NOT_ASKED = "positive_data_acceptance"
+#: Schemathesis takes the schema of a stream for that of an event's envelope (`data`, `id`), as OpenAPI 3.2 has it; in
+#: the document it is that of the data, which generators read. test_answers.py holds every event against it.
+EVENTS = "/v1/jobs/{job_id}/events"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,7 @@ def test_the_service_keeps_to_its_document(service: Service, existing: dict[str,
         *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{service.address}/openapi.json"),
         *("--header", f"Authorization: Bearer {service.key}", "--max-time", str(SECONDS), "--seed", "1"),
         *("--checks", "all", "--exclude-checks", NOT_ASKED, "--continue-on-failure", "--request-timeout", "60"),
-        *("--no-color", "--suppress-health-check", "all"),
+        *("--no-color", "--suppress-health-check", "all", "--exclude-path", EVENTS),
     ]
     done = subprocess.run(
         command,
