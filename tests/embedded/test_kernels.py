@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.service import bare_environment, serving
+from workers.engine import kernels
 
 ROWS = 20_000
 
@@ -19,7 +20,10 @@ def records() -> bytes:
 
 def test_the_first_jobs_of_a_fresh_data_folder_compile_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "app.cli", "kernels", "ingest", "boxes"]
+    of_a_version_before = kernels.folder() / "workers.algorithms.gone-0123456789abcdef"
+    of_a_version_before.mkdir(exist_ok=True)
     subprocess.run(command, env=bare_environment(), check=True, stdout=subprocess.DEVNULL)
+    assert not of_a_version_before.exists()
     folder = tmp_path / "fresh"
     # Without warming: whatever is compiled, these jobs ask for.
     with serving(folder, SUREBOX_WARM_KERNELS="false") as service, service.client() as client:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workers.engine.kernels import folder, remove_old, sources
+from workers.engine.kernels import folder, is_there, remove_old, sources
 from workers.engine.registry import RUNNERS, runner_for
 from workers.methods.protocol import Warming
 
@@ -53,7 +53,7 @@ def _mark(method: str) -> Path:
 def _current() -> set[str]:
     """The names of folders that hold kernels of the sources as they are."""
     modules = {path.name.rpartition("-")[0] for path in folder().iterdir() if path.name != _MARKS}
-    return {_MARKS} | {f"{module}-{sources([module])}" for module in modules if module.startswith("workers.")}
+    return {_MARKS} | {f"{module}-{sources([module])}" for module in modules if is_there(module)}
 
 
 @contextmanager

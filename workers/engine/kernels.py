@@ -95,6 +95,11 @@ def installed() -> Path:
     return Path(sys.prefix) / INSTALLED / name
 
 
+def is_there(module: str) -> bool:
+    """Whether there is a module of ours of this name; those of versions before may be gone."""
+    return _file(module).is_file()
+
+
 def sources(modules: Iterable[str]) -> str:
     """A hash of modules of ours and of all those of ours that they import."""
     found: set[str] = set()
