@@ -20,6 +20,7 @@ import structlog
 
 from app.contracts.jobs import Queue
 from app.embedded.child import tied_to_parent
+from app.embedded.worker import COMPILE
 from app.jobs.methods import METHODS
 from app.observability.logs import described
 from app.settings import Settings
@@ -28,7 +29,6 @@ from workers.methods.protocol import Warming
 
 #: How soon a job is noticed.
 _LOOK_SECONDS = 0.1
-_COMPILE = "import sys; from workers.engine.compiling import main; main(sys.argv[1:])"
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +96,7 @@ def _warm(settings: Settings, queues: frozenset[str]) -> None:
 
 def _compile(settings: Settings, methods: list[str]) -> None:
     """Compile in a process that stands still while a job runs."""
-    command = tied_to_parent([sys.executable, "-P", "-c", _COMPILE, *methods], death_signal=signal.SIGKILL)
+    command = tied_to_parent([sys.executable, "-P", "-c", COMPILE, *methods], death_signal=signal.SIGKILL)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     wait_beside_jobs(process, settings)
     if process.returncode:

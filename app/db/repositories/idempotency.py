@@ -112,8 +112,3 @@ def withdraw(connection: Connection, *, owner: str, key: str, token: str) -> Non
     connection.execute(
         delete(idempotency).where(idempotency.c.owner == owner, idempotency.c.key == key, idempotency.c.token == token)
     )
-
-
-def forget(connection: Connection, *, older_than: datetime) -> int:
-    """Remove what is older than what is remembered; returns how many."""
-    return connection.execute(delete(idempotency).where(idempotency.c.created_at <= older_than)).rowcount

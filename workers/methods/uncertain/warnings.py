@@ -112,8 +112,8 @@ def _zero_scales(densities: Densities) -> Iterator[Warning]:
 def _wide(spec: UncertainSpec, densities: Densities) -> Iterator[Warning]:
     if densities.axes is not None:
         return
-    spread = np.maximum(densities.z.var(axis=0) - (densities.scale**2).mean(axis=0) * _variance(spec), 0.0)
     noise = (densities.scale**2).mean(axis=0) * _variance(spec)
+    spread = np.maximum(densities.z.var(axis=0) - noise, 0.0)
     names = [name for name, own, more in zip(spec.columns, spread, noise, strict=True) if more > _WIDE * own]
     if names:
         yield warning(
