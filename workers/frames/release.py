@@ -2,13 +2,15 @@
 
 Equal columns give equal bytes. Floats are the shortest texts that read back as the same double; NaN is missing in all
 three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none. A missing cell is
-empty in CSV and `null` in NDJSON. ``csv.gz`` is the CSV file compressed; in ``csv.escaped`` texts and names that a
-spreadsheet would run as formulas begin with an apostrophe.
+empty in CSV and `null` in NDJSON. A list is a list in Parquet and NDJSON, and the text of a JSON array in CSV.
+``csv.gz`` is the CSV file compressed; in ``csv.escaped`` texts and names that a spreadsheet would run as formulas begin
+with an apostrophe.
 """
 
 import gzip
 import hashlib
 import io
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,12 +83,25 @@ class _HashedFile(io.RawIOBase):
 class Taken:
     """A column that is read from few values, one of them for each row; it is never whole in memory."""
 
-    values: npt.NDArray[Any]
+    values: npt.NDArray[Any] | pa.Array
     places: npt.NDArray[np.integer]
 
     def run(self, first: int, last: int) -> Values:
         """The rows of a run."""
+        if isinstance(self.values, pa.Array):
+            return self.values.take(pa.array(self.places[first:last]))
         return pa.array(np.take(self.values, self.places[first:last]))
+
+    def as_text(self) -> "Taken | None":
+        """Lists as JSON arrays; None where the values are no lists."""
+        if not isinstance(self.values, pa.Array) or not pa.types.is_nested(self.values.type):
+            return None
+        texts = [None if each is None else _json(each) for each in self.values.to_pylist()]
+        return Taken(pa.array(texts, pa.large_string()), self.places)
+
+
+def _json(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, default=str)
 
 
 Columns: TypeAlias = Mapping[str, Values | Taken] | pa.Table
@@ -123,12 +138,27 @@ def write_release(
     return {name: file.result() for name, file in files.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Rows that are written at once; `texts` are the columns of lists as files without lists have them."""
+
+    rows: pl.DataFrame
+    texts: Mapping[str, pl.Series]
+
+    @property
+    def flat(self) -> pl.DataFrame:
+        """The rows without lists."""
+        return self.rows.with_columns([text.alias(name) for name, text in self.texts.items()])
+
+
 class _Rows:
     """The rows in runs, without NaN."""
 
     def __init__(self, columns: Columns) -> None:
         given = columns if isinstance(columns, Mapping) else {name: columns[name] for name in columns.column_names}
         self._taken = {name: column for name, column in given.items() if isinstance(column, Taken)}
+        texts = {name: column.as_text() for name, column in self._taken.items()}
+        self._texts = {name: column for name, column in texts.items() if column is not None}
         whole = {name: _as_arrow(column) for name, column in given.items() if not isinstance(column, Taken)}
         self._whole = cast("pl.DataFrame", pl.from_arrow(pa.table(whole), rechunk=False))
         self._names = list(given)
@@ -138,7 +168,7 @@ class _Rows:
             raise ValueError(msg)
         self._height = max(lengths, default=0)
 
-    def run(self, first: int, last: int) -> pl.DataFrame:
+    def run(self, first: int, last: int) -> _Run:
         """Rows `first` to `last` - 1."""
         columns = [
             pl.Series(name, pl.from_arrow(self._taken[name].run(first, last)))
@@ -146,9 +176,10 @@ class _Rows:
             else self._whole.get_column(name).slice(first, last - first)
             for name in self._names
         ]
-        return pl.DataFrame(columns).with_columns(cs.float().fill_nan(None))
+        rows = pl.DataFrame(columns).with_columns(cs.float().fill_nan(None))
+        return _Run(rows, {name: pl.Series(pl.from_arrow(text.run(first, last))) for name, text in self._texts.items()})
 
-    def runs(self) -> Iterator[pl.DataFrame]:
+    def runs(self) -> Iterator[_Run]:
         """All of them; a table without rows is one empty run."""
         for first in range(0, max(self._height, 1), _RUN_ROWS):
             yield self.run(first, min(first + _RUN_ROWS, self._height))
@@ -161,7 +192,7 @@ def _as_arrow(column: Any) -> Any:
 class _Writer(ABC):
     """One format of the same rows; `empty` has their names and types."""
 
-    def __init__(self, empty: pl.DataFrame, file: _HashedFile) -> None:
+    def __init__(self, empty: _Run, file: _HashedFile) -> None:
         self._empty = empty
         self._file = file
 
@@ -173,21 +204,25 @@ class _Writer(ABC):
         self._file.close()
 
     @abstractmethod
-    def write(self, part: pl.DataFrame) -> None:
+    def write(self, part: _Run) -> None:
         """Append a run of rows."""
 
 
 class _Csv(_Writer):
     _begun = False
 
-    def write(self, part: pl.DataFrame) -> None:
+    def write(self, part: _Run) -> None:
+        rows = self._shown(part.flat)
         # In a file of one column an empty line could be taken for the end of the file: there, everything is quoted.
-        style: Any = "always" if part.width == 1 else "necessary"
-        for piece in part.iter_slices(_TEXT_ROWS) if part.height else (part,):
+        style: Any = "always" if rows.width == 1 else "necessary"
+        for piece in rows.iter_slices(_TEXT_ROWS) if rows.height else (rows,):
             buffer = io.BytesIO()
             piece.write_csv(buffer, include_header=not self._begun, quote_style=style)
             self._begun = True
             self._append(buffer.getbuffer())
+
+    def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows
 
     def _append(self, text: memoryview) -> None:
         self._file.write(text)
@@ -196,7 +231,7 @@ class _Csv(_Writer):
 class _CsvGz(_Csv):
     """Without name and time, so that equal rows give equal bytes."""
 
-    def __init__(self, empty: pl.DataFrame, file: _HashedFile) -> None:
+    def __init__(self, empty: _Run, file: _HashedFile) -> None:
         super().__init__(empty, file)
         self._packed = gzip.GzipFile(filename="", fileobj=cast("Any", file), mode="wb", compresslevel=6, mtime=0)
 
@@ -210,13 +245,12 @@ class _CsvGz(_Csv):
 
 
 class _CsvEscaped(_Csv):
-    def write(self, part: pl.DataFrame) -> None:
-        texts = part.select(cs.string() | cs.categorical() | cs.enum()).columns
-        shown = {name: pl.col(name).cast(pl.String) for name in texts}
-        escaped = {
-            name: pl.when(text.str.contains(FORMULA)).then("'" + text).otherwise(text) for name, text in shown.items()
-        }
-        super().write(part.with_columns(**escaped).rename(_escaped_names(part.columns)))
+    def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
+        texts = rows.select(cs.string() | cs.categorical() | cs.enum()).columns
+        shown = [rows.get_column(name).cast(pl.String) for name in texts]
+        runs = [text.str.contains(FORMULA).fill_null(value=False) for text in shown]
+        escaped = [("'" + text).zip_with(run, text).alias(text.name) for text, run in zip(shown, runs, strict=True)]
+        return rows.with_columns(escaped).rename(_escaped_names(rows.columns))
 
 
 def _escaped_names(names: Sequence[str]) -> dict[str, str]:
@@ -226,22 +260,22 @@ def _escaped_names(names: Sequence[str]) -> dict[str, str]:
 
 
 class _Ndjson(_Writer):
-    def write(self, part: pl.DataFrame) -> None:
+    def write(self, part: _Run) -> None:
         floats = cs.float()
-        for piece in part.iter_slices(_TEXT_ROWS):
+        for piece in part.rows.iter_slices(_TEXT_ROWS):
             buffer = io.BytesIO()
             piece.with_columns(pl.when(floats.is_finite()).then(floats)).write_ndjson(buffer)
             self._file.write(buffer.getbuffer())
 
 
 class _Parquet(_Writer):
-    def __init__(self, empty: pl.DataFrame, file: _HashedFile) -> None:
+    def __init__(self, empty: _Run, file: _HashedFile) -> None:
         super().__init__(empty, file)
-        schema = empty.to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        schema = empty.rows.to_arrow(compat_level=pl.CompatLevel.oldest()).schema
         self._writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, compression="zstd", compression_level=1)
 
-    def write(self, part: pl.DataFrame) -> None:
-        self._writer.write_table(part.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    def write(self, part: _Run) -> None:
+        self._writer.write_table(part.rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     def __exit__(self, *exception: object) -> None:
         """The file is complete once the footer is written."""

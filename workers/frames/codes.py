@@ -1,0 +1,84 @@
+"""Columns of values as codes: which value of a sorted list each row has, whatever the column's type."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+Codes: TypeAlias = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column as codes.
+
+    Attributes
+    ----------
+    codes
+        Place of each row's value in `values`, shape (rows,); -1 where missing.
+    values
+        The different values in ascending order, of the column's own type.
+    """
+
+    codes: Codes
+    values: pa.Array
+
+    def taking(self, rows: npt.NDArray[np.int64]) -> "Coded":
+        """Some of the rows."""
+        return Coded(self.codes[rows], self.values)
+
+    def among(self, book: Sequence[Any]) -> tuple[Codes, int]:
+        """Codes by another list of values, in which None is the missing one; and how many rows have none of them.
+
+        Parameters
+        ----------
+        book
+            Values of the column's type, each once.
+        """
+        present = [value for value in book if value is not None]
+        place = {value: code for code, value in enumerate(book)}
+        places = pc.index_in(self.values, value_set=pa.array(present, self.values.type))
+        missing = place.get(None, -1)
+        table = np.full(len(self.values) + 1, missing, dtype=np.int32)  # the last is that of -1
+        found = places.to_numpy(zero_copy_only=False)
+        known = ~np.isnan(found.astype(np.float64))
+        table[:-1] = -2
+        table[:-1][known] = [place[present[int(index)]] for index in found[known]]
+        codes = table[self.codes]
+        return codes, int(np.count_nonzero(codes == -2))
+
+
+def coded_columns(path: Path, names: Sequence[str]) -> list[Coded]:
+    """Read columns of the typed copy as codes.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    names
+        Its columns, of any type.
+    """
+    if not names:
+        return []
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        table = file.read(columns=list(names))
+    return [coded(table.column(name)) for name in names]
+
+
+def coded(column: pa.ChunkedArray) -> Coded:
+    """A column as codes; its values sorted, so that the codes do not tell the order of rows."""
+    encoded = pc.dictionary_encode(column.combine_chunks(), null_encoding="mask")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order) + 1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = -1  # where missing
+    codes = np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return Coded(rank[codes], encoded.dictionary.take(pa.array(order)))
