@@ -17,10 +17,11 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks.boxes import cut, mixture
-from workers.algorithms.boxes.bounds import Boxes, cells
+from workers.algorithms.boxes.bounds import cells
 from workers.algorithms.boxes.certificate import affordable, range_steps, ranges
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.statistics import Kind, Statistic, all_moments
 
 Found: TypeAlias = list[tuple[float | None, float]]

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import parts, tables
-from workers.algorithms.boxes.bounds import Boxes, cells, rounded_outward, tight
+from workers.algorithms.boxes.bounds import cells, rounded_outward, tight
 from workers.algorithms.boxes.partition.places import KeyArray, new_keys
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.errors import OutsideDomainError
 
 

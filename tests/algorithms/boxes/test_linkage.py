@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import tables
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.queries.linkage import box_of, candidates
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.statistics import Statistic
 

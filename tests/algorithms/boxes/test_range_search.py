@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
-from workers.algorithms.boxes.bounds import Boxes, cells
+from workers.algorithms.boxes.bounds import cells
 from workers.algorithms.boxes.certificate import affordable
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.places import new_keys
@@ -16,6 +16,7 @@ from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range
 from workers.algorithms.boxes.ranges.regression import regression_ranges
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.rounding import Interval
 from workers.algorithms.core.statistics import Statistic, all_moments
 

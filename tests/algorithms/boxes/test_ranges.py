@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import ranges
 from workers.algorithms.boxes.ranges.column import box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.statistics import Kind, Statistic
 
 

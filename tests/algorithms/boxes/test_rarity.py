@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import run, tables
 from workers.algorithms.boxes import stages
-from workers.algorithms.boxes.bounds import Boxes, rounded_outward
+from workers.algorithms.boxes.bounds import rounded_outward
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.influence import absolute_influences, influences

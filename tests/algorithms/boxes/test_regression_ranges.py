@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
 from tests.algorithms.boxes.test_ranges import boxes_of, found, random_boxes, vertices
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.ranges.pairs import EFFORT
 from workers.algorithms.boxes.ranges.regression import regression_ranges, regression_work
 from workers.algorithms.boxes.ranges.steps import RangeSteps
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.rounding import Interval
 
 

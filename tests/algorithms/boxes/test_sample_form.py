@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import run, tables, weighted
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import estimates, ranges, sample_form
 from workers.algorithms.boxes.ranges.column import box_column
 from workers.algorithms.boxes.ranges.guaranteed import Range
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.rounding import Interval

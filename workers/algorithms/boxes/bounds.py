@@ -12,7 +12,6 @@ records or of cuts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
@@ -20,40 +19,12 @@ from numba import njit
 
 from workers.algorithms.boxes.partition.partition import Partition
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.errors import OutsideDomainError
 from workers.algorithms.core.rounding import down, up
 from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 Domain = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Boxes:
-    """Boxes as published, with the restricted link from records to boxes.
-
-    Attributes
-    ----------
-    lower, upper : (B, n), in the columns' units.
-    counts : (B,), records in each.
-    box : (N,) int32, box of each record. Restricted in itself: rows are published in random order.
-    outer_from_data : (n,), columns whose outer bounds are the data's rounded extremes, none being declared.
-    """
-
-    lower: FloatArray
-    upper: FloatArray
-    counts: IntArray
-    box: IndexArray
-    outer_from_data: BoolArray
-
-    @property
-    def centre(self) -> FloatArray:
-        """(B, n), midpoints."""
-        return 0.5 * self.lower + 0.5 * self.upper
-
-    @property
-    def half_width(self) -> FloatArray:
-        """(B, n), D_i of each box as published."""
-        return 0.5 * (self.upper - self.lower)
 
 
 def check_domains(x: FloatArray, domains: Sequence[Domain | None]) -> None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.guaranteed import Range, combine
 from workers.algorithms.boxes.ranges.pairs import EFFORT, correlation_work, covariance_work
 from workers.algorithms.boxes.ranges.regression import regression_work
 from workers.algorithms.boxes.ranges.steps import RangeSteps, Work
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.uncertainty import published_delta
 from workers.algorithms.core.influence import influences
 from workers.algorithms.core.moments import inflation, moments

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from workers.algorithms.boxes.bounds import Boxes, Domain
+from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method, Partition, PartitionState
@@ -11,6 +11,7 @@ from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.ranges.column import BoxColumn
 from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
+from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 from workers.algorithms.core.influence import Influences
 from workers.algorithms.core.moments import Sums
 from workers.algorithms.core.statistics import Statistic
@@ -26,21 +27,29 @@ class BoxesRequest:
     k : least records per box, at least 1.
     statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
     partition : `optimal`, `fast` or `mondrian`.
-    bounds : `cells` or `tight`.
-    domains : declared bounds per column, None where none; empty for none at all.
-    demands : what a box must hold beside k records (l-diversity, kept classes).
+    bounds : `cells`, `tight` or `snug`.
+    domains : declared bounds per numeric column, None where none; empty for none at all.
+    demands : what a box must hold beside k records (l-diversity, t-closeness, alpha, kept classes, persons).
     confidence : of the statistical uncertainty, in (0, 1).
     rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
-    keys : (n, 8), the secrets of the columns, which place the cuts of `cells`; None for new ones, drawn.
+    keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `snug` in
+        sets; None for new ones, drawn.
     floor : weight of every column that no statistic names, as a share of the least one named.
     ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
         records; not with weights, which have no sample size.
+    columns : what the numeric columns' values are; empty where nothing is known of any.
+    nominal : the nominal columns.
+    patterns : whether records may lack values (NaN in x, -1 in codes): boxes are then cut within patterns of missing
+        values, and patterns too rare give up values or are left out.
+    snug_records : records that must share the grid cell to whose end a `snug` bound moves: 1 or 2.
+    suppress_at_most : largest share of the records that are left out for a class of kept columns too rare for any box.
+    survey : (N,) positive design weights of the records; None for equal ones.
     """
 
     k: int
     statistics: tuple[Statistic, ...]
     partition: Method = "optimal"
-    bounds: Literal["cells", "tight"] = "cells"
+    bounds: Literal["cells", "tight", "snug"] = "cells"
     domains: tuple[Domain | None, ...] = ()
     confidence: float = 0.95
     demands: BoxConstraints = field(default_factory=BoxConstraints)
@@ -48,6 +57,12 @@ class BoxesRequest:
     keys: KeyArray | None = None
     floor: float = 0.0
     ddof: int = 0
+    columns: tuple[NumericColumn, ...] = ()
+    nominal: tuple[NominalColumn, ...] = ()
+    patterns: bool = False
+    snug_records: int = 2
+    suppress_at_most: float = 0.02
+    survey: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,9 @@ class BoxesOutcome:
         estimated density; None without one.
     statistical_uncertainty : A sqrt(sum w^2), A / sqrt(N) where not weighed.
     certificates : one per statistic, in their order.
+    suppressed : records left out before the partition, their class of kept columns or their pattern of missing values
+        being too rare for any box. Restricted, like the next.
+    blanked : values given up so that rare patterns of missing values join others.
     """
 
     boxes: Boxes
@@ -91,6 +109,8 @@ class BoxesOutcome:
     asymptotic_uncertainty: float | None
     statistical_uncertainty: float
     certificates: tuple[Certificate, ...]
+    suppressed: int = 0
+    blanked: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. 
 import numpy as np
 from scipy.special import ndtri
 
-from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.influence import Influences, half_width_sums
 from workers.algorithms.core.types import FloatArray
 

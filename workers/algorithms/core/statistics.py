@@ -24,7 +24,18 @@ from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.moments import Moments
 from workers.algorithms.core.types import FloatArray
 
-Kind = Literal["mean", "variance", "standard_deviation", "covariance", "correlation", "regression"]
+Kind = Literal[
+    "mean",
+    "variance",
+    "standard_deviation",
+    "covariance",
+    "correlation",
+    "regression",
+    "share",
+    "crosstab",
+    "domain_mean",
+    "quantile",
+]
 
 _SIZES: dict[str, tuple[int, int | None]] = {
     "mean": (1, 1),
@@ -33,18 +44,39 @@ _SIZES: dict[str, tuple[int, int | None]] = {
     "covariance": (2, 2),
     "correlation": (2, 2),
     "regression": (2, None),
+    "share": (1, 1),
+    "crosstab": (2, 2),
+    "domain_mean": (2, 2),
+    "quantile": (1, 1),
 }
+_NOMINAL = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}  # places in `of` that take nominal columns
+#: Statistics that are functions of E and C, the others being counts, means of domains and order statistics.
+OF_MOMENTS: frozenset[Kind] = frozenset(
+    ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
+)
 _POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
 _COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is told from 0
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic asked for: its kind, its columns (regression: target first), its weight omega or None."""
+    """One statistic asked for.
+
+    Attributes
+    ----------
+    kind : which.
+    of : its columns (regression: the target first; `domain_mean`: the numeric column, then the nominal one). Nominal
+        columns are numbered after the numeric ones.
+    weight : omega, of every number of the statistic; None for 1 over each one's natural scale.
+    values : codes of the set A of a `share` or `domain_mean`; empty for every value of the codebook on its own.
+    p : of a `quantile`, in (0, 1).
+    """
 
     kind: Kind
     of: tuple[int, ...]
     weight: float | None = None
+    values: tuple[int, ...] = ()
+    p: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +96,14 @@ def all_moments(columns: int) -> tuple[Statistic, ...]:
     return tuple(singles + pairs)
 
 
-def check_statistics(statistics: Sequence[Statistic], columns: int) -> None:
+def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: Sequence[int] = ()) -> None:
     """Refuse statistics whose wording is wrong.
+
+    Parameters
+    ----------
+    statistics : what is asked.
+    columns : numeric ones.
+    codebooks : number of values of each nominal column; these follow the numeric ones in `of`.
 
     Raises
     ------
@@ -78,12 +116,28 @@ def check_statistics(statistics: Sequence[Statistic], columns: int) -> None:
         msg = "at least one statistic is needed"
         raise ValueError(msg)
     for index, statistic in enumerate(statistics):
-        fault = _fault(statistic, columns)
+        fault = _fault(statistic, columns, codebooks) or _nominal_fault(statistic, columns, codebooks)
         if fault:
             raise UndefinedStatisticError(index, statistic.kind, statistic.of, fault)
 
 
-def _fault(statistic: Statistic, columns: int) -> str | None:
+def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int]) -> str | None:
+    """What is wrong about the columns of a statistic, numeric or not, about its values or its p."""
+    nominal = _NOMINAL.get(statistic.kind, ())
+    for place, column in enumerate(statistic.of):
+        if (place in nominal) != (column >= columns):
+            return f"column {column} of it must be {'nominal' if place in nominal else 'numeric'}"
+    if statistic.values and (not nominal or statistic.kind == "crosstab"):
+        return "it takes no values"
+    if any(not 0 <= v < codebooks[statistic.of[nominal[0]] - columns] for v in statistic.values):
+        return "its values must be in the codebook of its column"
+    if (statistic.kind == "quantile") != (statistic.p is not None and 0.0 < statistic.p < 1.0):
+        return "it takes a p in (0, 1)" if statistic.kind == "quantile" else "it takes no p"
+    return None
+
+
+def _fault(statistic: Statistic, numeric: int, codebooks: Sequence[int]) -> str | None:
+    columns = numeric + len(codebooks)
     least, most = _SIZES[statistic.kind]
     size = len(statistic.of)
     if size < least or (most is not None and size > most):

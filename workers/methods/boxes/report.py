@@ -12,9 +12,9 @@ from app.contracts.boxes import (
     RestrictedStatistic,
     StatisticResult,
 )
-from workers.algorithms.boxes.bounds import Boxes
 from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.rare.rarity import Criterion
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome
 from workers.algorithms.core.rounding import Interval
 from workers.methods.protocol import DatasetRef

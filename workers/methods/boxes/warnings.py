@@ -12,7 +12,7 @@ import numpy as np
 from app.contracts.boxes import BoxesSpec, StatisticKind
 from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import pointer
-from workers.algorithms.boxes.bounds import Boxes
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.types import FloatArray
 
 _SHOWN = 5

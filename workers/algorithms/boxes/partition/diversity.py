@@ -24,13 +24,21 @@ from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, Int
 
 @dataclass(frozen=True)
 class BoxConstraints:
-    """What a box must hold beside k records: see the Notation; empty arrays where nothing is demanded."""
+    """What a box must hold beside k records: see the Notation; empty arrays where nothing is demanded.
+
+    `closeness` is t and `alpha` the largest share of one value, both of every column of `codes`; `ordered` says which
+    of these are ranks, whose distance is the earth mover's. `persons` numbers the persons that k counts, not records.
+    """
 
     diversity: int = 0
     kept: IndexArray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     codes: IndexArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.int32))
     values: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     apart: FloatArray = field(default_factory=lambda: np.empty(0))
+    closeness: float | None = None
+    alpha: float | None = None
+    ordered: tuple[bool, ...] = ()
+    persons: IndexArray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     @property
     def none(self) -> bool:

@@ -25,9 +25,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from workers.algorithms.boxes.bounds import Boxes, outer_bounds
+from workers.algorithms.boxes.bounds import outer_bounds
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.errors import UndefinedStatisticError
 from workers.algorithms.core.influence import Influences, influences
 from workers.algorithms.core.moments import Moments, moments

@@ -1,0 +1,155 @@
+"""Columns as they are, and boxes with one side per column: what partition, bounds, ranges and releases share.
+
+Notation
+--------
+n : numeric columns, numbered 0 to n - 1: real and whole numbers, dates as days, ordinal columns as ranks.
+d : nominal columns, numbered n to n + d - 1 wherever columns are counted together (`Statistic.of`, costs, patterns).
+m_j : values in the codebook of nominal column j, coded 0 to m_j - 1.
+S_j(b) : set of values that box b leaves of nominal column j, a row of booleans.
+
+science.md section 5, "Nominal columns", "Whole numbers and dates", "Snug bounds".
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
+
+_ON_GRID = 1e-9  # of a step that a value may lie beside its multiple
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """What the values of a numeric column are, beyond numbers.
+
+    Attributes
+    ----------
+    step : values are whole multiples of it (1 for whole numbers, days and ranks); None for real numbers. Bounds are
+        then published as the least and the greatest multiple that a box holds, both included.
+    snug : step of the grid to whose cells `snug` bounds are moved outward; None where a column has none and keeps the
+        cell's bounds.
+    minimum_width : least distance between the published bounds of a box; 0 for none.
+    ranks : values of an ordinal column's declared order, coded 0 to ranks - 1 (its `step` is then 1 and its domain
+        0 to ranks - 1); None for other columns.
+    """
+
+    step: float | None = None
+    snug: float | None = None
+    minimum_width: float = 0.0
+    ranks: int | None = None
+
+    def strays(self, values: FloatArray) -> int:
+        """How many present values are no multiples of the step."""
+        if self.step is None:
+            return 0
+        share = values[~np.isnan(values)] / self.step
+        return int(np.count_nonzero(np.abs(share - np.rint(share)) > _ON_GRID * np.maximum(1.0, np.abs(share))))
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A tree over the values of a nominal column: cuts divide the children of the lowest node that covers a set.
+
+    Attributes
+    ----------
+    parent : (nodes,) int32; nodes 0 to m_j - 1 are the values, a parent has a larger number than its children, the
+        root is the last node and its own parent.
+    """
+
+    parent: IndexArray
+
+    def covering(self, sets: BoolArray) -> IntArray:
+        """Lowest node that covers each set.
+
+        Parameters
+        ----------
+        sets : (B, m_j); none is empty.
+
+        Returns
+        -------
+        (B,) int64
+        """
+        nodes, values = len(self.parent), sets.shape[1]
+        inside = np.zeros((len(sets), nodes), dtype=np.int64)
+        inside[:, :values] = sets
+        for node in range(nodes - 1):
+            inside[:, self.parent[node]] += inside[:, node]
+        return np.argmax(
+            inside == sets.sum(axis=1)[:, None], axis=1
+        )  # parents have larger numbers: the first is lowest
+
+
+@dataclass(frozen=True)
+class NominalColumn:
+    """A column of values without order.
+
+    Attributes
+    ----------
+    codes : (N,) int32, 0 to values - 1 of each record; -1 where missing (only with `BoxesRequest.patterns`: a missing
+        value that was declared a value has a code of its own).
+    values : m_j, the codebook's size; values of it may occur in no record.
+    hierarchy : restricts cuts to its nodes; None for any set.
+    from_data : whether the codebook was taken from the data, none being declared.
+    """
+
+    codes: IndexArray
+    values: int
+    hierarchy: Hierarchy | None = None
+    from_data: bool = False
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes as published, with the restricted link from records to boxes.
+
+    Attributes
+    ----------
+    lower, upper : (B, n), in the columns' units; NaN, both, where the box's records have no value (`patterns`).
+    counts : (B,), records in each.
+    box : (N,) int32, box of each record. Restricted in itself: rows are published in random order.
+    outer_from_data : (n,), columns whose outer bounds are the data's rounded extremes, none being declared.
+    sets : d matrices (B, m_j), S_j of each box; a row without any value where the box's records have none.
+    survey : (B,), mean design weight of each box's records; None where records have none.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    counts: IntArray
+    box: IndexArray
+    outer_from_data: BoolArray
+    sets: tuple[BoolArray, ...] = ()
+    survey: FloatArray | None = None
+
+    @property
+    def centre(self) -> FloatArray:
+        """(B, n), midpoints."""
+        return 0.5 * self.lower + 0.5 * self.upper
+
+    @property
+    def half_width(self) -> FloatArray:
+        """(B, n), D_i of each box as published."""
+        return 0.5 * (self.upper - self.lower)
+
+    def present(self, column: int) -> BoolArray:
+        """(B,), boxes whose records have a value in a column, numbered as in the Notation."""
+        n = self.lower.shape[1]
+        return ~np.isnan(self.lower[:, column]) if column < n else self.sets[column - n].any(axis=1)
+
+    def taking(self, boxes: IntArray, box: IndexArray) -> "Boxes":
+        """Some of the boxes, in the order given.
+
+        Parameters
+        ----------
+        boxes : which.
+        box : their records' new boxes.
+        """
+        return replace(
+            self,
+            lower=self.lower[boxes],
+            upper=self.upper[boxes],
+            counts=self.counts[boxes],
+            box=box,
+            sets=tuple(each[boxes] for each in self.sets),
+            survey=None if self.survey is None else self.survey[boxes],
+        )
