@@ -75,9 +75,8 @@ class Hierarchy:
         inside[:, :values] = sets
         for node in range(nodes - 1):
             inside[:, self.parent[node]] += inside[:, node]
-        return np.argmax(
-            inside == sets.sum(axis=1)[:, None], axis=1
-        )  # parents have larger numbers: the first is lowest
+        covers = inside == sets.sum(axis=1)[:, None]  # of the nodes that do, the first is the lowest
+        return np.asarray(np.argmax(covers, axis=1), dtype=np.int64)
 
 
 @dataclass(frozen=True)
