@@ -1,0 +1,229 @@
+"""What several releases tell together of the same persons (science.md section 6).
+
+Notation
+--------
+R releases of the same data, N records of today.
+b_r(i) : place of record i in release r (its box), or ABSENT; absence is a place too, for a record that is anywhere.
+tuple of i : (b_1(i), ..., b_R(i)). Records with one tuple are an overlay group: nothing in the boxes tells them apart.
+n_r(b, v) : published rows of release r in place b whose kept values, in the columns that all releases keep, are v.
+k_overlay : persons in the smallest overlay group: what is left to whoever can join the rows of one person.
+k_candidates : min over i of sum_v min_{r : i in r} n_r(b_r(i), v): to whoever joins them by what is kept alone.
+delta_ij^2 = sum_u sum_c ((x_ic - x_jc) / s_uic)^2 over the gaussian releases u, scales s of record i.
+A(i) = sum_{j in the overlay group of i} P(j fits the rows of i at least as well as i), the rows' posteriors multiplied:
+    gaussian 1 - Phi(delta_ij / 2) (AG eq. 8), uniform prod_uc max(1 - |x_ic - x_jc| / s_uic, 0) (AG eq. 15).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Final
+
+import numpy as np
+
+from workers.algorithms.core.types import FloatArray, IntArray
+from workers.algorithms.tables.candidates import ABSENT, Placed, joint_candidates
+from workers.algorithms.tables.composition_kernels import expected_fitting
+
+__all__ = ["ABSENT", "Composed", "Diversity", "Noise", "Placed", "Request", "compose"]
+
+_PAIRS: Final = 20_000_000  # fits that are looked at; beyond them records are sampled
+
+
+@dataclass(frozen=True)
+class Noise:
+    """One uncertain release: values and scales of the records it was made from, in common units.
+
+    Attributes
+    ----------
+    values : (N, n).
+    scale : (N, n), of each record's density along each column; NaN where the record is not in the release.
+    uniform : whether densities are cubes of side `scale`, not bells of standard deviation `scale`.
+    """
+
+    values: FloatArray
+    scale: FloatArray
+    uniform: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is composed.
+
+    Attributes
+    ----------
+    releases : those with places.
+    k : persons that are to remain.
+    persons : (N,), number of each record's person; None: each record is a person.
+    sensitive : (N,) codes each, of the columns whose diversity is looked at.
+    noise : the uncertain releases.
+    """
+
+    releases: Sequence[Placed]
+    k: float
+    persons: IntArray | None = None
+    sensitive: Sequence[IntArray] = ()
+    noise: Sequence[Noise] = ()
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """A sensitive column over the overlay groups.
+
+    Attributes
+    ----------
+    l : distinct values in the least diverse group.
+    alpha : greatest share of one value in a group.
+    homogeneous : share of records in groups with one value.
+    """
+
+    l: int  # noqa: E741  (the field's name in the literature)
+    alpha: float
+    homogeneous: float
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What the releases leave together.
+
+    Attributes
+    ----------
+    records, groups : records that are in some release, and their overlay groups.
+    overlay : persons in the smallest group.
+    overlay_below : share of the persons in groups below k.
+    candidates, candidates_below : the same of joint candidates; None where what was published is not known.
+    changed : the smallest positive number of rows by which a place's published rows and today's records differ: so many
+        were added or have gone there. None: nothing differs.
+    expected, expected_below : least A(i), and the share of the records below k; None without noise.
+    evaluated : records whose A(i) was computed.
+    diversity : of each sensitive column.
+    """
+
+    records: int
+    groups: int
+    overlay: int
+    overlay_below: float
+    candidates: int | None
+    candidates_below: float | None
+    changed: int | None
+    expected: float | None
+    expected_below: float | None
+    evaluated: int
+    diversity: tuple[Diversity, ...] = field(default=())
+
+
+def compose(request: Request, *, rng: np.random.Generator) -> Composed:
+    """What the releases leave together; O(R N log N) without noise.
+
+    Parameters
+    ----------
+    request : the releases and the records.
+    rng : draws the records whose A(i) is computed, where there are too many.
+
+    Raises
+    ------
+    ValueError
+        If there is neither a release with places nor one with noise, or a length differs.
+    """
+    present = _present(request)
+    rows = np.flatnonzero(present)
+    group, first = _overlay([one.places[rows] for one in request.releases], len(rows))
+    sizes = np.bincount(group, minlength=len(first))
+    persons = _persons(group, None if request.persons is None else request.persons[rows], sizes)
+    below = persons < request.k
+    candidates = joint_candidates(request.releases, rows[first])
+    expected = _expected(request, rows, group, rng)
+    return Composed(
+        records=len(rows),
+        groups=len(first),
+        overlay=int(persons.min(initial=len(rows))),
+        overlay_below=_share(persons, below),
+        candidates=None if candidates is None else int(candidates.min(initial=len(rows))),
+        candidates_below=None if candidates is None else _share(persons, candidates < request.k),
+        changed=_changed(request.releases),
+        expected=None if expected is None else float(expected.min(initial=np.inf)),
+        expected_below=None if expected is None else float((expected < request.k).mean()),
+        evaluated=0 if expected is None else len(expected),
+        diversity=tuple(_diversity(group, codes[rows], sizes) for codes in request.sensitive),
+    )
+
+
+def _present(request: Request) -> np.ndarray:
+    """Records that are in some release: of others nothing was published."""
+    seen = [one.places != ABSENT for one in request.releases] + [~np.isnan(one.scale[:, 0]) for one in request.noise]
+    if not seen:
+        raise ValueError("there is nothing to compose")
+    lengths = {len(one) for one in (*seen, *request.sensitive)} | (
+        set() if request.persons is None else {len(request.persons)}
+    )
+    if len(lengths) != 1:
+        raise ValueError("all releases place the same records")
+    return reduce(np.logical_or, seen)
+
+
+def _overlay(places: Sequence[IntArray], records: int) -> tuple[IntArray, IntArray]:
+    """Overlay group of each record, and a record of each group."""
+    group = np.zeros(records, np.int64)
+    for one in places:  # folded two at a time: codes stay below N, so the product stays below 2^63
+        _, group = np.unique(group * (int(one.max(initial=0)) + 2) + (one + 1), return_inverse=True)
+    first = np.empty(int(group.max(initial=-1)) + 1, np.int64)
+    first[group[::-1]] = np.arange(records)[::-1]
+    return group, first
+
+
+def _persons(group: IntArray, persons: IntArray | None, sizes: IntArray) -> IntArray:
+    if persons is None:
+        return sizes
+    code = np.unique(persons, return_inverse=True)[1]
+    pairs = np.unique(group * (int(code.max(initial=0)) + 1) + code) // (int(code.max(initial=0)) + 1)
+    return np.bincount(pairs, minlength=len(sizes))
+
+
+def _share(weights: IntArray, which: np.ndarray) -> float:
+    total = int(weights.sum())
+    return float(weights[which].sum()) / total if total else 0.0
+
+
+def _diversity(group: IntArray, codes: IntArray, sizes: IntArray) -> Diversity:
+    code = np.unique(codes, return_inverse=True)[1]
+    span = int(code.max(initial=0)) + 1
+    pairs, counts = np.unique(group * span + code, return_counts=True)
+    distinct = np.bincount(pairs // span, minlength=len(sizes))
+    most = np.zeros(len(sizes), np.int64)
+    np.maximum.at(most, pairs // span, counts)
+    if not len(sizes):
+        return Diversity(0, 0.0, 0.0)
+    return Diversity(int(distinct.min()), float((most / sizes).max()), _share(sizes, distinct == 1))
+
+
+def _changed(releases: Sequence[Placed]) -> int | None:
+    """Smallest positive difference between a place's published rows and today's records."""
+    least: int | None = None
+    for one in releases:
+        if one.published_place is None or one.published_rows is None:
+            continue
+        size = max(int(one.published_place.max(initial=-1)), int(one.places.max(initial=-1))) + 1
+        published = np.bincount(one.published_place, weights=one.published_rows, minlength=size).astype(np.int64)
+        today = np.bincount(one.places[one.places != ABSENT], minlength=size)
+        differs = np.abs(published - today)
+        if differs.any():
+            smallest = int(differs[differs > 0].min())
+            least = smallest if least is None else min(least, smallest)
+    return least
+
+
+def _expected(request: Request, rows: IntArray, group: IntArray, rng: np.random.Generator) -> FloatArray | None:
+    """A(i), of all records or of a sample of them."""
+    if not request.noise:
+        return None
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group)
+    ends = np.cumsum(sizes)
+    asked = np.arange(len(rows))
+    if (work := int((sizes.astype(np.float64) ** 2).sum())) > _PAIRS:
+        asked = rng.choice(len(rows), size=max(100, int(len(rows) * _PAIRS / work)), replace=False)
+    values = np.ascontiguousarray(np.hstack([one.values[rows] for one in request.noise]))
+    scale = np.ascontiguousarray(np.hstack([one.scale[rows] for one in request.noise]))
+    uniform = np.concatenate([np.full(one.scale.shape[1], one.uniform) for one in request.noise])
+    return expected_fitting(
+        values, scale, uniform, asked, order, ends[group[asked]] - sizes[group[asked]], ends[group[asked]]
+    )
