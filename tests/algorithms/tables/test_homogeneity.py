@@ -1,0 +1,53 @@
+"""What published rows give away, against counting them one by one."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.algorithms.tables.slow import Table, measures
+from workers.algorithms.tables.homogeneity import determined, homogeneity, points
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 3)), min_size=1, max_size=40))
+def test_shares_told_by_classes_are_those_of_counting(rows: list[tuple[int, int]]) -> None:
+    seen = sorted({v for _, v in rows if v >= 0})
+    values = [seen.index(v) if v >= 0 else -1 for _, v in rows]
+    boxes = [b for b, _ in rows]
+    found = homogeneity(np.array(boxes), np.array(values))
+    inside = {b: Counter(v for c, v in zip(boxes, values, strict=True) if c == b) for b in boxes}
+    top = [max((n for v, n in inside[b].items() if v >= 0), default=0) / inside[b].total() for b in boxes]
+    assert found.share_certain == pytest.approx(sum(one == 1 for one in top) / len(rows))
+    assert found.share_nearly_certain == pytest.approx(sum(one >= 0.9 for one in top) / len(rows))
+    own = [inside[b][v] / inside[b].total() for b, v in zip(boxes, values, strict=True)]
+    assert found.attribution == pytest.approx(sum(own) / len(rows))
+    whole = Counter(values)
+    assert found.baseline == pytest.approx(sum((n / len(rows)) ** 2 for n in whole.values()))
+    table, order = Table(tuple((b,) for b in boxes), tuple(values)), sorted(whole)
+    by_class = [measures(table, table.neighbourhood(at), order) for at in range(len(rows))]
+    assert found.t_equal == pytest.approx(max(one["equal"] for one in by_class), abs=1e-12)
+    assert found.t_ordered == pytest.approx(max(one["ordered"] for one in by_class), abs=1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    ends=st.tuples(st.integers(-40, 40), st.integers(0, 40)),
+    step=st.sampled_from([0.5, 1.0, 2.0]),
+    closed=st.booleans(),
+)
+def test_points_within_bounds_are_counted(ends: tuple[int, int], step: float, closed: bool) -> None:
+    lo, hi = ends[0] / 4, (ends[0] + ends[1]) / 4
+    grid = np.arange(-100, 101) * step
+    expected = ((grid >= lo) & ((grid <= hi) if closed else (grid < hi))).sum()
+    assert points(np.array([[lo]]), np.array([[hi]]), np.array([step]), np.array([[closed]])) == expected
+
+
+def test_cells_are_determined_where_one_value_is_left_and_missing_ones_are_none() -> None:
+    lower = np.array([[38.2, 1.5], [30.0, 2.0], [np.nan, 2.0]])
+    upper = np.array([[39.5, 1.5], [40.0, 3.0], [np.nan, 2.0]])
+    left = points(lower, upper, np.array([1.0, 0.0]), np.zeros((3, 2), dtype=bool))
+    assert left[:2].tolist() == [[1.0, 1.0], [10.0, np.inf]]
+    assert determined(left, np.array([5, 15, 20])).tolist() == [5 / 20, 25 / 40]

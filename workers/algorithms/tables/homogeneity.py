@@ -1,0 +1,115 @@
+"""What published rows give away: values that all rows of a class share, and bounds that leave a single value.
+
+Notation
+--------
+N : rows; their class: what is published of them beside the value. p_v, q_v as in tables.closeness.
+certain, nearly certain : rows of classes in which one value that is not missing has a share of 1, of at least 0.9.
+CAP : mean over rows of the share that a row's own value has in its class: how often a guess drawn from the class is
+    right; baseline: the same with the whole table as one class.
+points : values of a column of step w within [lo, hi]; one only is a determined cell.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.tables.classes import grouped
+from workers.algorithms.tables.closeness import closeness
+from workers.algorithms.tables.matching import Histograms, histograms
+
+NEARLY: Final = 0.9
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """What classes tell of one column.
+
+    Attributes
+    ----------
+    share_certain, share_nearly_certain : of the rows.
+    t_equal, t_ordered : largest distance of a class to the whole table.
+    attribution, baseline : CAP, and what it were without classes.
+    """
+
+    share_certain: float
+    share_nearly_certain: float
+    t_equal: float
+    t_ordered: float
+    attribution: float
+    baseline: float
+
+
+def homogeneity(of_class: IntArray, value: IntArray) -> Homogeneity:
+    """What rows published together tell of a value.
+
+    Parameters
+    ----------
+    of_class : (N,) number of what is published beside the value, from 0 on; N at least 1.
+    value : (N,) codes in the order of the values, without gaps, from 0 on; -1 where missing.
+
+    Returns
+    -------
+    Homogeneity
+        O(N log N).
+    """
+    found = grouped(of_class)
+    held = histograms(found, value + 1)
+    missing = bool((value < 0).any())
+    shares = np.bincount(value + (1 if missing else 0)) / len(value)
+    shifted = held if missing else Histograms(held.classes, held.start, held.value - 1, held.count)
+    measures = closeness([shifted], shares, len(found.size))
+    told = np.where(held.value > 0, held.count, 0)
+    top = np.maximum.reduceat(told, held.start[:-1])
+    of_entry = np.repeat(found.size, np.diff(held.start))
+    rows = float(len(value))
+    return Homogeneity(
+        share_certain=float(found.size[top == found.size].sum() / rows),
+        share_nearly_certain=float(found.size[top >= NEARLY * found.size].sum() / rows),
+        t_equal=float(measures.equal.max()),
+        t_ordered=float(measures.ordered.max()),
+        attribution=float((held.count**2 / of_entry).sum() / rows),
+        baseline=float((shares**2).sum()),
+    )
+
+
+def points(lower: FloatArray, upper: FloatArray, step: FloatArray, closed: BoolArray) -> FloatArray:
+    """How many values bounds leave.
+
+    Parameters
+    ----------
+    lower, upper : (B, n) bounds; NaN where a value is published as missing.
+    step : (n,) 1 for whole numbers and days, w for a grid from 0 on; 0 for numbers of any kind.
+    closed : (B, n) whether the upper bound itself may be the value; the lower one always may.
+
+    Returns
+    -------
+    (B, n), infinite for numbers of any kind between different bounds, 1 where bounds are equal, NaN where they are.
+    """
+    unit = np.where(step > 0.0, step, 1.0)
+    first, last = np.ceil(lower / unit), np.floor(upper / unit)
+    last = last - (~closed & (last * unit >= upper))
+    on_grid = np.maximum(last - first + 1.0, 0.0)
+    free = np.where(lower == upper, 1.0, np.inf)
+    found = np.where(step > 0.0, on_grid, free)
+    return np.where(np.isnan(lower) | np.isnan(upper), np.nan, found)
+
+
+def determined(left: FloatArray, counts: IntArray) -> FloatArray:
+    """Share of a column's cells that their box determines.
+
+    Parameters
+    ----------
+    left : (B, n) values that boxes leave; NaN where missing.
+    counts : (B,) rows.
+
+    Returns
+    -------
+    (n,) of the cells that are not published as missing; 0 where there are none.
+    """
+    known = ~np.isnan(left)
+    cells = counts @ known
+    told = counts @ (known & (left <= 1.0))
+    share: FloatArray = np.divide(told, cells, out=np.zeros(left.shape[1]), where=cells > 0)
+    return share
