@@ -21,10 +21,10 @@ endef
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
-$(VENV)/.demo: requirements/demo.txt requirements/install.sh pyproject.toml
+$(VENV)/.demo: requirements/demo.txt requirements/install.sh pyproject.toml verify/pyproject.toml
 	@requirements/install.sh demo
 
-$(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml
+$(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml verify/pyproject.toml
 	@requirements/install.sh dev
 
 install: $(VENV)/.demo ## .venv with all that runs the service on one machine, its algorithms compiled
@@ -80,4 +80,4 @@ lock: ## write the locks from pyproject.toml (needs uv; UPGRADE=1 for newer vers
 
 clean: ## remove .venv and caches; the data folder .surebox stays
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .node_packages .numba_cache dist build
-	@find app workers migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find app workers verify migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

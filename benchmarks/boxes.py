@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from surebox_verify.core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import tight
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.state import BoxesRequest
-from workers.algorithms.core.statistics import Statistic, all_moments
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 ADULT = (0, 2, 4, 10, 11, 12)  # age, fnlwgt, education-num, capital-gain, capital-loss, hours-per-week

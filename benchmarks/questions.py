@@ -21,7 +21,7 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "workers.engine.kernels.KernelLocator")
+os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "surebox_verify.kernels.KernelLocator")
 
 from tests.methods.asking import succeed, upload  # noqa: E402
 from tests.servers import short_folder  # noqa: E402

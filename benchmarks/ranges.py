@@ -17,12 +17,12 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks.boxes import cut, mixture
+from surebox_verify.core.statistics import Kind, Statistic, all_moments
+from surebox_verify.estimates import affordable, range_steps, ranges
+from surebox_verify.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.bounds import cells
-from workers.algorithms.boxes.certificate import affordable, range_steps, ranges
 from workers.algorithms.boxes.partition.places import new_keys
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.statistics import Kind, Statistic, all_moments
 
 Found: TypeAlias = list[tuple[float | None, float]]
 

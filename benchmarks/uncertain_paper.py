@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from docs.svg import BLUE, GREEN, GREY, INK, RED, Picture, Scale, upright
+from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.boxes.queries import counting as box_counting
 from workers.algorithms.boxes.state import CalibrationRequest as BoxRequest
-from workers.algorithms.core.statistics import Statistic
 from workers.algorithms.uncertain.calibration import calibration, drawing
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.condensation import condensation

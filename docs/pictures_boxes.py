@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from svg import BLUE, FAINT, GREEN, GREY, INK, RED, Picture, Scale
 
+from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesRequest, Outcome
-from workers.algorithms.core.statistics import Statistic
 
 PICTURES = Path(__file__).parent / "pictures"
 DOMAINS = ((-3.5, 3.5), (-3.5, 3.5))

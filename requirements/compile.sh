@@ -11,7 +11,7 @@ compile() {
     env -u UV_INDEX -u UV_INDEX_URL -u UV_DEFAULT_INDEX -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS -u UV_CONSTRAINT \
         -u UV_OVERRIDE -u UV_PRERELEASE -u UV_RESOLUTION -u UV_TORCH_BACKEND -u UV_CONFIG_FILE \
         uv --no-config pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-        --generate-hashes --custom-compile-command "make lock" \
+        --generate-hashes --no-emit-package surebox-verify --custom-compile-command "make lock" \
         --output-file "$output" "$@"
 }
 

@@ -72,7 +72,8 @@ else
     }
 fi
 install --require-hashes --requirement "requirements/$lock.txt"
-install --no-deps --no-build-isolation --editable .
+# Two distributions of one source: the service, and what its readers have.
+install --no-deps --no-build-isolation --editable . --editable ./verify
 
 # Kernels of versions before lay here.
 rm -rf .numba_cache

@@ -16,7 +16,7 @@ from app.settings import Settings
 BATCH_NICENESS = 10
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 #: Tells numba where kernels lie: with the installation.
-LOCATOR = "workers.engine.kernels.KernelLocator"
+LOCATOR = "surebox_verify.kernels.KernelLocator"
 COMPILE = "import sys; from workers.engine.compiling import main; main(sys.argv[1:])"
 #: Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
 START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"

@@ -17,9 +17,9 @@ import pytest
 
 from app.embedded.worker import LOCATOR
 from app.settings import Settings
+from surebox_verify.kernels import imported, is_there
 from tests.faults.rig import wait_until
 from tests.meta.project import ROOT
-from workers.engine.kernels import imported
 from workers.engine.warming import at_work, busy, wait_beside_jobs
 
 #: Runs a kernel of a made-up module, and says what came out and how many kernels were compiled for it.
@@ -65,10 +65,10 @@ class Installation:
 
     def checkout(self, name: str, *, factor: int = 2) -> Path:
         """A copy of the locator and of two modules, one of which calls the other."""
-        engine, algorithms = (self.folder / name / "workers" / each for each in ("engine", "algorithms"))
-        for package in (engine, algorithms):
+        verify, algorithms = (self.folder / name / each for each in ("surebox_verify", "workers/algorithms"))
+        for package in (verify, algorithms):
             package.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "workers/engine/kernels.py", engine)
+        shutil.copy(ROOT / "verify/surebox_verify/kernels.py", verify)
         (algorithms / "made_callee.py").write_text(CALLEE.format(factor=factor))
         (algorithms / "made_caller.py").write_text(CALLER)
         return self.folder / name
@@ -129,7 +129,7 @@ def test_a_kernel_whose_callee_changed_in_another_file_is_compiled_anew(installa
 
 def test_the_imports_of_every_module_are_found() -> None:
     """Against Python's own parser; modules of ours only, names in them aside."""
-    for path in [*(ROOT / "workers").rglob("*.py"), *(ROOT / "app").rglob("*.py")]:
+    for path in [path for folder in ("workers", "app", "verify") for path in (ROOT / folder).rglob("*.py")]:
         source, names = path.read_text(), set()
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import):
@@ -140,8 +140,8 @@ def test_the_imports_of_every_module_are_found() -> None:
 
 
 def modules(names: set[str] | frozenset[str]) -> set[str]:
-    ours = {name for name in names if name.split(".")[0] in {"app", "workers"}}
-    return {name for name in ours if ROOT.joinpath(*name.split(".")).with_suffix(".py").is_file()}
+    ours = {name for name in names if name.split(".")[0] in {"app", "surebox_verify", "workers"}}
+    return {name for name in ours if is_there(name)}
 
 
 def test_compiling_stands_still_while_a_job_runs(tmp_path: Path) -> None:

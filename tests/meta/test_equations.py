@@ -10,7 +10,9 @@ from tests.meta.project import ROOT
 
 TEXT = (ROOT / "workers/algorithms/README.md").read_text()
 ROWS = re.findall(
-    r"^\|(?P<equation>[^|]+)\| `(?P<function>workers\.[^`]+)` \| `(?P<test>tests/[^`]+)` \|$", TEXT, re.MULTILINE
+    r"^\|(?P<equation>[^|]+)\| `(?P<function>(?:workers|surebox_verify)\.[^`]+)` \| `(?P<test>tests/[^`]+)` \|$",
+    TEXT,
+    re.MULTILINE,
 )
 
 

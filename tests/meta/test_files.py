@@ -17,7 +17,7 @@ MACHINE = re.compile(
 KERNEL = re.compile("jit|kernel")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SOURCES = [path for path in tracked("*.py") if "versions" not in path.parts]
-PRODUCT = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "workers"}]
+PRODUCT = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "workers", "verify"}]
 
 
 def named(path: Path) -> str:

@@ -1,5 +1,6 @@
 """The import contracts hold, and each of them can fail: a planted violation breaks it."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from tests.meta.project import ROOT
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The two wings and their contracts, without anything else."""
-    for wing in ("app", "workers"):
+    """The two wings, the reader's side and their contracts, without anything else."""
+    for wing in ("app", "workers", "verify"):
         shutil.copytree(ROOT / wing, tmp_path / wing, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
@@ -21,7 +22,8 @@ def copy(tmp_path: Path) -> Path:
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-logo", "--no-cache"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    own = os.environ | {"PYTHONPATH": str(folder / "verify")}
+    return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_the_project_keeps_its_contracts(copy: Path) -> None:
@@ -37,6 +39,12 @@ def test_the_project_keeps_its_contracts(copy: Path) -> None:
         ("workers/algorithms/misc/__init__.py", "", "Families of algorithms"),
         ("app/jobs/planted.py", "import numpy\n", "numeric stack"),
         ("app/jobs/planted.py", "import workers.engine\n", "numeric stack"),
+        ("app/jobs/planted.py", "import surebox_verify.core.types\n", "numeric stack"),
+        ("verify/surebox_verify/core/planted.py", "import app.errors\n", "stands alone"),
+        ("verify/surebox_verify/released/planted.py", "import workers.frames.columns\n", "stands alone"),
+        ("verify/surebox_verify/ranges/planted.py", "import scipy.special\n", "stands alone"),
+        ("verify/surebox_verify/ranges/planted.py", "import pyarrow\n", "Algorithms are pure"),
+        ("verify/surebox_verify/planted.py", "", "Rooms of the reader's side"),
         ("app/jobs/planted.py", "import sqlalchemy\n", "SQLAlchemy stays in app.db"),
         ("workers/tasks/planted.py", "import sqlalchemy.orm\n", "SQLAlchemy stays in app.db"),
         ("app/contracts/planted.py", "import app.db.session\n", "Layers of app"),

@@ -11,8 +11,13 @@ from packaging.version import Version
 from tests.meta.project import LOCKS, ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+#: What lies beside: it is installed from its folder, its own dependencies are locked with the others.
+BESIDE = {"surebox-verify": tomllib.loads((ROOT / "verify/pyproject.toml").read_text())["project"]["dependencies"]}
 BASE = PYPROJECT["project"]["dependencies"]
-EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+EXTRAS = {
+    extra: [line for each in asked for line in BESIDE.get(each, [each])]
+    for extra, asked in PYPROJECT["project"]["optional-dependencies"].items()
+}
 GROUPS = PYPROJECT["dependency-groups"]
 ASKED = {
     "api": BASE + EXTRAS["s3"],

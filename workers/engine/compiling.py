@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workers.engine.kernels import folder, is_there, remove_old, sources
+from surebox_verify.kernels import folder, is_there, remove_old, sources
 from workers.engine.registry import RUNNERS, runner_for
 from workers.methods.protocol import Warming
 

@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
-from workers.algorithms.core.statistics import Statistic
 
 
 def parts(

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.influence import absolute_influences, influences
+from surebox_verify.core.moments import moments
+from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_verify.estimates import estimates, ranges
+from surebox_verify.ranges.column import box_column
 from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes import anonymization, stages
-from workers.algorithms.boxes.certificate import estimates, ranges
-from workers.algorithms.boxes.ranges.column import box_column
 from workers.algorithms.boxes.state import BoxesRequest
-from workers.algorithms.core.errors import InfeasibleKError, OutsideDomainError, UndefinedStatisticError
-from workers.algorithms.core.influence import absolute_influences, influences
-from workers.algorithms.core.moments import moments
-from workers.algorithms.core.statistics import Statistic, all_moments
+from workers.algorithms.core.errors import InfeasibleKError, OutsideDomainError
 
 
 @settings(deadline=None, max_examples=100)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workers.algorithms.boxes.ranges.cones import Cone, HalfSpace, half_space, raised
+from surebox_verify.ranges.cones import Cone, HalfSpace, half_space, raised
 
 
 def moments(q: int, seed: int = 0) -> np.ndarray:

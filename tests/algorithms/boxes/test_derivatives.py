@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workers.algorithms.core.errors import UndefinedStatisticError
-from workers.algorithms.core.influence import (
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.influence import (
     absolute_influences,
     derivatives,
     half_width_sums,
@@ -13,8 +13,8 @@ from workers.algorithms.core.influence import (
     influence_squares,
     influences,
 )
-from workers.algorithms.core.moments import moments
-from workers.algorithms.core.statistics import Statistic, all_moments
+from surebox_verify.core.moments import moments
+from surebox_verify.core.statistics import Statistic, all_moments
 
 
 def values(statistic: Statistic, x: np.ndarray) -> np.ndarray:

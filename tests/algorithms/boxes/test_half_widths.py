@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from surebox_verify.core.influence import influences
+from surebox_verify.core.moments import moments
+from surebox_verify.core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.half_widths import asymptotic_half_widths, asymptotic_uncertainty
 from workers.algorithms.boxes.state import BoxesRequest
-from workers.algorithms.core.influence import influences
-from workers.algorithms.core.moments import moments
-from workers.algorithms.core.statistics import Statistic
 
 MEANS = tuple(Statistic("mean", (i,), 1.0) for i in range(2))
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from surebox_verify.core.intervals import Interval
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.guaranteed import Range
+from surebox_verify.ranges.pairs import correlation_range, covariance_range
+from surebox_verify.ranges.regression import regression_ranges
 from tests.algorithms.boxes.test_regression_ranges import coefficients
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range
-from workers.algorithms.boxes.ranges.regression import regression_ranges
-from workers.algorithms.core.rounding import Interval
 
 
 def ends(r: Range) -> tuple[Interval, Interval]:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.statistics import Statistic
 from tests.algorithms.boxes.cases import tables
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries.linkage import box_of, candidates
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
-from workers.algorithms.core.statistics import Statistic
 
 
 def released(x: np.ndarray, k: int, bounds: str) -> Boxes:

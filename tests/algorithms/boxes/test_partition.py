@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.errors import InvalidColumnError
 from tests.algorithms.boxes.cases import groups, parts, tables
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.kernels import cut_at_median, cut_at_multiple
 from workers.algorithms.boxes.partition.selection import is_open, select
-from workers.algorithms.core.errors import InfeasibleKError, InvalidColumnError
+from workers.algorithms.core.errors import InfeasibleKError
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.boxes.ranges.forms import Form, Moments, Plane, pair_of, plane
-from workers.algorithms.boxes.ranges.mass import mass_of
-from workers.algorithms.boxes.ranges.means import OpenCells
-from workers.algorithms.boxes.ranges.objectives import Objective
-from workers.algorithms.core.rounding import Interval
+from surebox_verify.core.intervals import Interval
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.forms import Form, Moments, Plane, pair_of, plane
+from surebox_verify.ranges.mass import mass_of
+from surebox_verify.ranges.means import OpenCells
+from surebox_verify.ranges.objectives import Objective
 
 FORMS = [Form(1.0, 0.0, 0.0), Form(-1.0, -0.4, -0.55), Form(1.0, 0.3, 0.8), Form(1.0, -0.7, 0.0)]
 

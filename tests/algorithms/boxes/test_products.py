@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.ranges.column import box_column
-from workers.algorithms.boxes.ranges.products import Products, products
+from surebox_verify.ranges.column import box_column
+from surebox_verify.ranges.products import Products, products
 
 
 def some(seed: int, boxes: int, columns: int, weighted: bool = False) -> Products:

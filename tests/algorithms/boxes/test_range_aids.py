@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from surebox_verify.core.intervals import Interval
+from surebox_verify.ranges.aiming import facet
+from surebox_verify.ranges.column import box_column
+from surebox_verify.ranges.forms import Form, pair_of, places, plane
+from surebox_verify.ranges.objectives import Kind, Objective
+from surebox_verify.ranges.splits import decisive, divided
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
-from workers.algorithms.boxes.ranges.aiming import facet
-from workers.algorithms.boxes.ranges.column import box_column
-from workers.algorithms.boxes.ranges.forms import Form, pair_of, places, plane
-from workers.algorithms.boxes.ranges.objectives import Kind, Objective
-from workers.algorithms.boxes.ranges.splits import decisive, divided
-from workers.algorithms.core.rounding import Interval
 
 ANY = Interval(1e-100, 1e100)
 

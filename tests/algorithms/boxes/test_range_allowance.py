@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.intervals import Interval
+from surebox_verify.core.statistics import Kind, Statistic
+from surebox_verify.estimates import range_steps
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.forms import Form, Moments, Pair, Plane, pair_of
+from surebox_verify.ranges.guaranteed import Ends
+from surebox_verify.ranges.means import OpenCells
+from surebox_verify.ranges.objectives import Objective
+from surebox_verify.ranges.search import bound, climb
 from tests.algorithms.boxes.test_range_search import exact_moments, not_above
-from workers.algorithms.boxes.certificate import range_steps
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.boxes.ranges.forms import Form, Moments, Pair, Plane, pair_of
-from workers.algorithms.boxes.ranges.guaranteed import Ends
-from workers.algorithms.boxes.ranges.means import OpenCells
-from workers.algorithms.boxes.ranges.objectives import Objective
-from workers.algorithms.boxes.ranges.search import bound, climb
-from workers.algorithms.core.rounding import Interval
-from workers.algorithms.core.statistics import Kind, Statistic
 
 FAULT = Path("../shared/data/faults/correlation-known-binary.npz")
 SHAPES = ("known", "binary", "constant", "tied", "cells", "wide", "sliver", "rounded")

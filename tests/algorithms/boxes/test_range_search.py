@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.intervals import Interval
+from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_verify.estimates import affordable
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.guaranteed import Range
+from surebox_verify.ranges.pairs import correlation_range, covariance_range
+from surebox_verify.ranges.regression import regression_ranges
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
 from workers.algorithms.boxes.bounds import cells
-from workers.algorithms.boxes.certificate import affordable
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.places import new_keys
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.pairs import correlation_range, covariance_range
-from workers.algorithms.boxes.ranges.regression import regression_ranges
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.rounding import Interval
-from workers.algorithms.core.statistics import Statistic, all_moments
 
 KINDS = {"covariance": covariance_range, "correlation": correlation_range}
 

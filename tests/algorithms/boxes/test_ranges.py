@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.certificate import ranges
-from workers.algorithms.boxes.ranges.column import box_column
-from workers.algorithms.boxes.ranges.guaranteed import Range
+from surebox_verify.core.statistics import Kind, Statistic
+from surebox_verify.estimates import ranges
+from surebox_verify.ranges.column import box_column
+from surebox_verify.ranges.guaranteed import Range
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.statistics import Kind, Statistic
 
 
 def boxes_of(lower: np.ndarray, upper: np.ndarray, counts: np.ndarray) -> Boxes:

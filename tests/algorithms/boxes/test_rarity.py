@@ -7,6 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.influence import absolute_influences, influences
+from surebox_verify.core.moments import moments
+from surebox_verify.core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run, tables
 from workers.algorithms.boxes import stages
 from workers.algorithms.boxes.bounds import rounded_outward
@@ -15,10 +19,6 @@ from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
-from workers.algorithms.core.errors import UndefinedStatisticError
-from workers.algorithms.core.influence import absolute_influences, influences
-from workers.algorithms.core.moments import moments
-from workers.algorithms.core.statistics import Statistic, all_moments
 
 
 @pytest.fixture

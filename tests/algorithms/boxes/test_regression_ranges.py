@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.intervals import Interval
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.guaranteed import Range
+from surebox_verify.ranges.pairs import EFFORT
+from surebox_verify.ranges.regression import regression_ranges, regression_work
+from surebox_verify.ranges.steps import RangeSteps
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
 from tests.algorithms.boxes.test_ranges import boxes_of, found, random_boxes, vertices
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.pairs import EFFORT
-from workers.algorithms.boxes.ranges.regression import regression_ranges, regression_work
-from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.rounding import Interval
 
 
 def coefficients(data: np.ndarray) -> np.ndarray:

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.intervals import Interval
+from surebox_verify.core.statistics import Statistic
+from surebox_verify.estimates import estimates, ranges, sample_form
+from surebox_verify.ranges.column import box_column
+from surebox_verify.ranges.guaranteed import Range
 from tests.algorithms.boxes.cases import run, tables, weighted
-from workers.algorithms.boxes.certificate import estimates, ranges, sample_form
-from workers.algorithms.boxes.ranges.column import box_column
-from workers.algorithms.boxes.ranges.guaranteed import Range
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
-from workers.algorithms.core.errors import UndefinedStatisticError
-from workers.algorithms.core.rounding import Interval
-from workers.algorithms.core.statistics import Statistic
 
 KINDS = (
     Statistic("variance", (0,), 1.0),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.boxes.ranges.separation import nearest_to_origin
+from surebox_verify.ranges.separation import nearest_to_origin
 
 
 @settings(deadline=None, max_examples=300)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.core.errors import InvalidColumnError
 from tests.algorithms.groups.rules_oracle import Case, cases
-from workers.algorithms.core.errors import InvalidColumnError
 from workers.algorithms.groups.rules import patterns
 from workers.algorithms.groups.rules.fuzzified import fuzzify
 from workers.algorithms.groups.rules.membership import Term

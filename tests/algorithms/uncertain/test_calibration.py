@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
+from surebox_verify.core.errors import InvalidColumnError
 from tests.algorithms.uncertain import oracle
-from workers.algorithms.core.errors import InvalidColumnError
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.drawing import draw

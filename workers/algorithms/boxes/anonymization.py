@@ -12,6 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from surebox_verify.core.moments import check_records
+from surebox_verify.core.statistics import check_statistics
+from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes import stages
 from workers.algorithms.boxes.bounds import check_domains
 from workers.algorithms.boxes.partition import partition as cutting
@@ -32,9 +35,6 @@ from workers.algorithms.boxes.state import (
     Measuring,
 )
 from workers.algorithms.core.errors import InfeasibleKError
-from workers.algorithms.core.moments import check_records
-from workers.algorithms.core.statistics import check_statistics
-from workers.algorithms.core.types import FloatArray
 
 Stage = Literal["influence", "partition", "bounds", "uncertainty", "ranges", "done"]
 

@@ -17,12 +17,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.intervals import down, up
+from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.partition import Partition
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.core.errors import OutsideDomainError
-from workers.algorithms.core.rounding import down, up
-from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 Domain = tuple[float, float]
 

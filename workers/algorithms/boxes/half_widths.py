@@ -13,8 +13,8 @@ Delta is a guide, not a bound (science.md section 1).
 import numpy as np
 from scipy.spatial import cKDTree
 
-from workers.algorithms.core.influence import Influences, absolute_influences
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.influence import Influences, absolute_influences
+from surebox_verify.core.types import FloatArray, IntArray
 
 _NEIGHBOURS = 32
 _WIDE = 8  # columns beyond which a tree finds neighbours no faster than a scan

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _ON_GRID = 1e-9  # of a step that a value may lie beside its multiple
 
@@ -99,41 +100,17 @@ class NominalColumn:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Boxes(PublishedBoxes):
     """Boxes as published, with the restricted link from records to boxes.
 
     Attributes
     ----------
-    lower, upper : (B, n), in the columns' units; NaN, both, where the box's records have no value (`patterns`).
-    counts : (B,), records in each.
     box : (N,) int32, box of each record. Restricted in itself: rows are published in random order.
     outer_from_data : (n,), columns whose outer bounds are the data's rounded extremes, none being declared.
-    sets : d matrices (B, m_j), S_j of each box; a row without any value where the box's records have none.
-    survey : (B,), mean design weight of each box's records; None where records have none.
     """
 
-    lower: FloatArray
-    upper: FloatArray
-    counts: IntArray
     box: IndexArray
     outer_from_data: BoolArray
-    sets: tuple[BoolArray, ...] = ()
-    survey: FloatArray | None = None
-
-    @property
-    def centre(self) -> FloatArray:
-        """(B, n), midpoints."""
-        return 0.5 * self.lower + 0.5 * self.upper
-
-    @property
-    def half_width(self) -> FloatArray:
-        """(B, n), D_i of each box as published."""
-        return 0.5 * (self.upper - self.lower)
-
-    def present(self, column: int) -> BoolArray:
-        """(B,), boxes whose records have a value in a column, numbered as in the Notation."""
-        n = self.lower.shape[1]
-        return ~np.isnan(self.lower[:, column]) if column < n else self.sets[column - n].any(axis=1)
 
     def taking(self, boxes: IntArray, box: IndexArray) -> "Boxes":
         """Some of the boxes, in the order given.

@@ -8,20 +8,30 @@ from dataclasses import replace
 
 import numpy as np
 
+from surebox_verify.core.influence import (
+    Influences,
+    absolute_influences,
+    influence_deviations,
+    influence_squares,
+    influences,
+)
+from surebox_verify.core.moments import add, begin, inflation, moments
+from surebox_verify.core.types import FloatArray, SingleArray
+from surebox_verify.estimates import affordable, estimates, range_steps
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.guaranteed import Range
+from surebox_verify.ranges.steps import RangeSteps
 from workers.algorithms.boxes.bounds import cells, tight
-from workers.algorithms.boxes.certificate import Certificate, affordable, estimates, range_steps
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import new_keys
-from workers.algorithms.boxes.ranges.column import BoxColumn, box_column
-from workers.algorithms.boxes.ranges.guaranteed import Range
-from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
     Bounding,
     BoxesOutcome,
+    Certificate,
     Certifying,
     Checked,
     Choosing,
@@ -32,15 +42,6 @@ from workers.algorithms.boxes.state import (
     Measuring,
 )
 from workers.algorithms.boxes.uncertainty import record_delta, statistical_uncertainty
-from workers.algorithms.core.influence import (
-    Influences,
-    absolute_influences,
-    influence_deviations,
-    influence_squares,
-    influences,
-)
-from workers.algorithms.core.moments import add, begin, inflation, moments
-from workers.algorithms.core.types import FloatArray, SingleArray
 
 _WORK = 20_000_000  # derivatives per step: about 0.2 s
 _MULTIPLICATIONS = 600_000_000  # of a covariance, per step: about 0.2 s

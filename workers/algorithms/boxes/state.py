@@ -3,19 +3,19 @@
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from surebox_verify.core.influence import Influences
+from surebox_verify.core.moments import Sums
+from surebox_verify.core.statistics import Statistic
+from surebox_verify.core.types import FloatArray, IntArray, SingleArray
+from surebox_verify.estimates import Estimate
+from surebox_verify.ranges.column import BoxColumn
+from surebox_verify.ranges.steps import RangeSteps
 from workers.algorithms.boxes.bounds import Domain
-from workers.algorithms.boxes.certificate import Certificate
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method, Partition, PartitionState
 from workers.algorithms.boxes.partition.places import KeyArray
-from workers.algorithms.boxes.ranges.column import BoxColumn
-from workers.algorithms.boxes.ranges.steps import RangeSteps
 from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
-from workers.algorithms.core.influence import Influences
-from workers.algorithms.core.moments import Sums
-from workers.algorithms.core.statistics import Statistic
-from workers.algorithms.core.types import FloatArray, IntArray, SingleArray
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,28 @@ class BoxesRequest:
     snug_records: int = 2
     suppress_at_most: float = 0.02
     survey: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """One statistic: what may be published, and what is restricted to the job's result.
+
+    Attributes
+    ----------
+    statistic : as asked.
+    published : one per component (regression: intercept first), from the boxes and counts alone.
+    omega : weights used; restricted where they are default ones, being computed from the records.
+    true_value, shift : value over the kept (weighted) records, and over all records less that; restricted. None where
+        the kept records leave the statistic undefined, like the next.
+    delta : linear uncertainty with derivatives at the true records; restricted.
+    """
+
+    statistic: Statistic
+    published: tuple[Estimate, ...]
+    omega: tuple[float, ...]
+    true_value: tuple[float | None, ...]
+    shift: tuple[float | None, ...]
+    delta: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)

@@ -11,27 +11,9 @@ A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. 
 import numpy as np
 from scipy.special import ndtri
 
+from surebox_verify.core.influence import Influences, half_width_sums
+from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.influence import Influences, half_width_sums
-from workers.algorithms.core.types import FloatArray
-
-
-def published_delta(field: Influences, boxes: Boxes, weights: FloatArray | None = None) -> FloatArray:
-    """Delta_c with the derivatives at box centres: a function of what is published.
-
-    Parameters
-    ----------
-    field : derivatives at the moments *of the box centres*.
-    boxes : bounds and counts.
-    weights : (B,), of each record of a box; None for equal ones.
-
-    Returns
-    -------
-    (components,) float64
-    """
-    numbers = np.arange(len(boxes.counts), dtype=np.int32)
-    mass = boxes.counts if weights is None else boxes.counts * weights
-    return half_width_sums(field, boxes.centre, numbers, boxes.half_width, mass / mass.sum())
 
 
 def record_delta(

@@ -8,7 +8,7 @@ stack, size : nodes that are still to be looked at, the next one last.
 
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
 #: Places a stack needs: two children a level and the nodes beside them.
 DEPTH = 128

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from workers.algorithms.core.types import IntArray
+from surebox_verify.core.types import IntArray
 
 ABSENT: Final = -1
 

@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.tables.candidates import ABSENT, Placed, joint_candidates
 from workers.algorithms.tables.composition_kernels import expected_fitting
 

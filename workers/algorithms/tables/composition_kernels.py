@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 
 @njit(cache=True, nogil=True)

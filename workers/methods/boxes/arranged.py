@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.boxes import BoxesSpec
+from surebox_verify.core.statistics import Statistic
+from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.state import BoxesOutcome
 from workers.algorithms.core.ordering import canonical_order
-from workers.algorithms.core.statistics import Statistic
-from workers.algorithms.core.types import FloatArray
 
 _SYMMETRIC = ("covariance", "correlation")
 

@@ -12,11 +12,10 @@ from app.contracts.boxes import (
     RestrictedStatistic,
     StatisticResult,
 )
-from workers.algorithms.boxes.certificate import Certificate
+from surebox_verify.core.intervals import Interval
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.boxes.state import BoxesOutcome
-from workers.algorithms.core.rounding import Interval
+from workers.algorithms.boxes.state import BoxesOutcome, Certificate
 from workers.methods.protocol import DatasetRef
 
 #: What a release says of a statistic; everything else is restricted to the job's owner.

@@ -12,19 +12,14 @@ from app.contracts.boxes import BoxesSpec, Partition
 from app.contracts.columns import Missing
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
+from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
+from surebox_verify.core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.state import BoxesOutcome as Boxed
 from workers.algorithms.boxes.state import BoxesRequest, BoxesState
-from workers.algorithms.core.errors import (
-    InfeasibleDiversityError,
-    InfeasibleKError,
-    InvalidColumnError,
-    OutsideDomainError,
-    UndefinedStatisticError,
-)
-from workers.algorithms.core.statistics import Statistic, all_moments
+from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError, OutsideDomainError
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import FloatTable, numeric_columns, take_rows
 from workers.frames.release import Taken, write_release

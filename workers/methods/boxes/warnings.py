@@ -12,8 +12,8 @@ import numpy as np
 from app.contracts.boxes import BoxesSpec, StatisticKind
 from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import pointer
+from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.types import FloatArray
 
 _SHOWN = 5
 _SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}

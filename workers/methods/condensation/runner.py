@@ -9,7 +9,8 @@ import numpy as np
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
-from workers.algorithms.core.errors import InfeasibleKError, InvalidColumnError
+from surebox_verify.core.errors import InvalidColumnError
+from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 from workers.algorithms.uncertain.condensation.condensation import CondensationState, Condensed
 from workers.frames.columns import take_rows

@@ -19,7 +19,7 @@ from app.contracts.groups import (
 )
 from app.contracts.microfiles import Variable
 from app.errors import FieldError, InfeasibleError
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.generality import Found
 from workers.algorithms.groups.signals.adequacy import Adequacy as Judged
 from workers.algorithms.groups.signals.adequacy import adequacy, from_counts

@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from app.contracts.columns import Missing
 from app.errors import FieldError, InvalidError
+from surebox_verify.released.boxes import ReleasedBoxes
 from workers.algorithms.boxes.queries.linkage import box_of
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.frames.records import complete_records
 from workers.methods.linkage.knowledge import KNOWN_SHARE
 from workers.methods.protocol import JobContext
-from workers.methods.released.boxes import Boxes, released_boxes
+from workers.methods.released.boxes import released_boxes
 
 
 def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str, Linkage], int]:
@@ -35,18 +36,18 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
     return {name: one for name, one in found.items() if len(one.rows)}, len(known)
 
 
-def _of_rows(boxes: Boxes, place: NDArray[np.int64]) -> Linkage:
+def _of_rows(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> Linkage:
     """Of the rows that somebody fits."""
     count = _counts(boxes, place)[boxes.of_row]
     return _linkage(count[count > 0])
 
 
-def _of_records(boxes: Boxes, place: NDArray[np.int64]) -> Linkage:
+def _of_records(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> Linkage:
     """Of the rows of known records: every record in a box stands behind one of its rows."""
     return _linkage(_counts(boxes, place)[place[place >= 0]])
 
 
-def _counts(boxes: Boxes, place: NDArray[np.int64]) -> NDArray[np.int64]:
+def _counts(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.bincount(place[place >= 0], minlength=len(boxes.counts)).astype(np.int64)
 
 

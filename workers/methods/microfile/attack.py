@@ -10,7 +10,7 @@ from app.contracts.groups import SignalKind
 from app.contracts.microfiles import OutlierOptions, Variable
 from app.errors import FieldError, InfeasibleError, pointer
 from app.jobs.harmonising import parsed
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules, memberships
 from workers.algorithms.groups.signals.outliers import Outliers, thompson_tau

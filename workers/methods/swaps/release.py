@@ -8,7 +8,7 @@ import numpy as np
 
 from app.contracts.swaps import SwapsSpec
 from app.jobs.swaps import Model
-from workers.algorithms.core.types import IntArray
+from surebox_verify.core.types import IntArray
 from workers.algorithms.groups.swaps.problem import Swaps
 from workers.frames.dependencies import inconsistent_dependencies
 from workers.frames.exchanging import exchanged

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.contracts.groups import SignalKind
 from app.contracts.swaps import LISTED_SWAPS, Again, AttackAgain, Generations, SwapRun, SwapsResult, SwapsSpec
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.signals import signals
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, after

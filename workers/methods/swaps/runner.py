@@ -10,7 +10,7 @@ from app.contracts.jobs import Progress
 from app.contracts.swaps import SwapsSpec
 from app.errors import FieldError, InfeasibleError
 from app.jobs.swaps import Model, group_spec, model_of
-from workers.algorithms.core.types import BoolArray, FloatArray
+from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.signals import members

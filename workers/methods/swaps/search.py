@@ -8,7 +8,7 @@ import numpy as np
 
 from app.contracts.swaps import MemeticSearch, SwapsSpec
 from app.errors import FieldError, InfeasibleError
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes
 from workers.algorithms.groups.signals.outliers import Outliers

@@ -13,7 +13,7 @@ from app.contracts.uncertain import UncertainSpec
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import FieldError, InfeasibleError, InvalidError
 from app.jobs.draws import refuse_repeat
-from workers.algorithms.core.errors import InvalidColumnError
+from surebox_verify.core.errors import InvalidColumnError
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.drawing import draw

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.contracts.uncertain import Anonymity, Scales, UncertainSpec
 from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
-from workers.algorithms.core.types import FloatArray
+from surebox_verify.core.types import FloatArray
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.linkage import attack as linkage

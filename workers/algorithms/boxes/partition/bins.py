@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
 from workers.algorithms.boxes.partition.kernels import cut_at_multiple, score_axes
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.selection import is_open
 from workers.algorithms.boxes.partition.tree import Records
-from workers.algorithms.core.types import FloatArray, SingleArray
 
 _BINS = 64
 _ZOOMS = 200

@@ -15,13 +15,13 @@ is then counted in one pass.
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.gain import sizes_uncut
 from workers.algorithms.boxes.partition.kernels import better, branch, cut_at_median, cut_at_multiple, widest
 from workers.algorithms.boxes.partition.optimal import divide, go_on
 from workers.algorithms.boxes.partition.selection import is_open
 from workers.algorithms.boxes.partition.tree import Block, Records, Rules, Tree
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, whole
 
 
 def grow_within_demands(

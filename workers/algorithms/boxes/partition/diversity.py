@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.selection import sort
 from workers.algorithms.boxes.partition.tree import Rules
 from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, IntArray, whole
 
 
 @dataclass(frozen=True)

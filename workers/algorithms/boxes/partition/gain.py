@@ -19,12 +19,12 @@ same : whether a_i is the same for all records.
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.kernels import widest
 from workers.algorithms.boxes.partition.line import LESS, best_on_line
 from workers.algorithms.boxes.partition.selection import is_open
 from workers.algorithms.boxes.partition.tree import Block, Records, Rules
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 
 _PLACES = 128  # candidates of a node, per axis and direction
 

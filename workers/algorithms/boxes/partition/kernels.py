@@ -21,9 +21,9 @@ equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open, select, sort
 from workers.algorithms.boxes.partition.tree import Records, Tree
-from workers.algorithms.core.types import FloatArray, IndexArray, SingleArray, whole
 
 _EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
 

@@ -6,8 +6,8 @@ Notation as in boxes.gain.
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open
-from workers.algorithms.core.types import FloatArray, IndexArray, SingleArray, whole
 
 LESS = 1.0 - 1e-12  # rounding must not decide between candidates of equal gain
 

@@ -16,12 +16,12 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.bins import coarse
 from workers.algorithms.boxes.partition.gain import candidates, clear, extend, sizes
 from workers.algorithms.boxes.partition.kernels import branch, split_rows
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 
 _SORTING = 16  # row values visited that sorting a value is worth
 

@@ -15,14 +15,14 @@ from typing import Literal
 
 import numpy as np
 
+from surebox_verify.core.moments import check_records
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.demanding import grow_within_demands
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands, rules
 from workers.algorithms.boxes.partition.kernels import grow
 from workers.algorithms.boxes.partition.optimal import grow_by_gain
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
 from workers.algorithms.core.errors import InfeasibleKError
-from workers.algorithms.core.moments import check_records
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray, SingleArray
 
 Method = Literal["optimal", "fast", "mondrian"]
 

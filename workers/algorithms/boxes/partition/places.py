@@ -28,9 +28,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.intervals import UNIT_ROUNDOFF, two_product, two_sum
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
-from workers.algorithms.core.rounding import UNIT_ROUNDOFF, two_product, two_sum
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
 
 KeyArray = NDArray[np.uint32]
 _Encoded = NDArray[np.uint64]

@@ -11,7 +11,7 @@ that is neither value. Values without one between them count as equal.
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, whole
+from surebox_verify.core.types import FloatArray, whole
 
 _SMALL = 24
 _SAMPLE = 33

@@ -7,7 +7,7 @@ costs compile time once more.
 
 from typing import NamedTuple
 
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
 
 
 class Records(NamedTuple):

@@ -21,9 +21,9 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
-from workers.algorithms.core.types import FloatArray, IntArray
 
 _PARTS = 16
 _BLOCK = 16

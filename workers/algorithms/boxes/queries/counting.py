@@ -25,8 +25,8 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
-from workers.algorithms.core.types import FloatArray, IntArray
 
 _PARTS = 16
 _BLOCK = 32

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
 
 _BLOCK = 16
 

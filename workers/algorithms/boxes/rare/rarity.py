@@ -25,15 +25,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.influence import Influences, influences
+from surebox_verify.core.moments import Moments, moments
+from surebox_verify.core.statistics import Statistic, undefined_because
+from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.bounds import outer_bounds
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.core.errors import UndefinedStatisticError
-from workers.algorithms.core.influence import Influences, influences
-from workers.algorithms.core.moments import Moments, moments
-from workers.algorithms.core.statistics import Statistic, undefined_because
-from workers.algorithms.core.types import BoolArray, FloatArray
 
 RareRecords: TypeAlias = Literal["keep", "dismiss", "weigh"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from workers.algorithms.core.types import ByteArray, FloatArray, IndexArray, IntArray
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray
 
 Rules = NDArray[np.int8]
 

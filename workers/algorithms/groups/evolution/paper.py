@@ -11,7 +11,7 @@ drawn in a tournament, and lost by the one that stands first in the population w
 
 import numpy as np
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.memetic.board import Goal, Nearby, Parts, Stamps
 from workers.algorithms.groups.memetic.stream import below, uniform
 from workers.algorithms.groups.swaps.metric import pair_distance

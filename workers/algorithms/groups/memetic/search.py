@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.algorithms.core.types import FloatArray
+from surebox_verify.core.types import FloatArray
 from workers.algorithms.groups.memetic.board import Board, Odds, Places, Stamps
 from workers.algorithms.groups.memetic.outcome import Judge, MemeticOutcome, outcome
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, Run, arranged

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from workers.algorithms.core.types import FloatArray, IndexArray
+from surebox_verify.core.types import FloatArray, IndexArray
 from workers.algorithms.groups.memetic.board import Board, Odds, Parts, Places, Stamps
 from workers.algorithms.groups.memetic.kernels import free_record, local_search, product_fitness
 from workers.algorithms.groups.memetic.stream import below, uniform

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 
 Words = NDArray[np.uint64]
 Rules = NDArray[np.int8]

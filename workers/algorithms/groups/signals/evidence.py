@@ -28,7 +28,7 @@ import numpy as np
 from numba import njit
 from scipy.special import gammaln, roots_legendre
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
 #: Parameter values up to which all priors are tried; of more, a grid of so many sizes a side is refined.
 _COMPLETE, _SIZES = 4_000, 65

@@ -22,7 +22,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.swaps.flow import Flow, Network, flowing
 from workers.algorithms.groups.swaps.metric import Metric, nearest
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, paired

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
 _VISITS: Final = 5_000_000  # arcs looked at between two pauses
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IndexArray, IntArray
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.swaps.metric import Metric, paired_influence
 from workers.algorithms.groups.swaps.restrictions import (
     NoPartnerError,

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from workers.algorithms.core.types import BoolArray
+from surebox_verify.core.types import BoolArray
 
 
 class NothingToMaskError(ValueError):

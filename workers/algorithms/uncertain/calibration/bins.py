@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray
+from surebox_verify.core.types import FloatArray
 
 CELLS = 512  # of the table, per unit of t
 REACH = 8.0  # the table ends here: Q(8) = 6e-16

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.cores import core
 from workers.algorithms.uncertain.calibration.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.rare import grown

@@ -24,7 +24,7 @@ import math
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import REACH, above, bin_sum, root, see, slack
 from workers.algorithms.uncertain.neighbours.kernels import gap_to
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.kernels import SAFE
 from workers.algorithms.uncertain.calibration.ladder import rung_from
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, solving

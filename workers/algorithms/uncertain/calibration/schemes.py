@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.common_scale import Agreed, needed_by_many
 from workers.algorithms.uncertain.calibration.levels import rungs
 from workers.algorithms.uncertain.calibration.rare import (

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import CELLS, REACH
 from workers.algorithms.uncertain.calibration.journal import Found, Journal, remembered
 from workers.algorithms.uncertain.calibration.kernels import gaussian

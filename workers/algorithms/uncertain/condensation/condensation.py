@@ -20,10 +20,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from surebox_verify.core.moments import check_records
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 from workers.algorithms.core.errors import InfeasibleKError
-from workers.algorithms.core.moments import check_records
-from workers.algorithms.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.condensation.kernels import gather
 
 Stage: TypeAlias = Literal["groups", "records"]

@@ -11,8 +11,8 @@ group : (N,), group of each record, -1 while it has none.
 import numpy as np
 from numba import njit
 
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
-from workers.algorithms.core.types import FloatArray, IntArray
 
 
 @njit(cache=True, nogil=True)

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from workers.algorithms.core.types import FloatArray
+from surebox_verify.core.types import FloatArray
 
 Model: TypeAlias = Literal["gaussian", "uniform"]
 

@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from workers.algorithms.core.moments import moments
-from workers.algorithms.core.types import FloatArray
+from surebox_verify.core.moments import moments
+from surebox_verify.core.types import FloatArray
 
 FLOOR = 0.05
 _TAIL = 0.005  # share of the records at either end whose distance does not count

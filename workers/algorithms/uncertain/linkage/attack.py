@@ -26,8 +26,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, check_densities
 from workers.algorithms.uncertain.linkage.kernels import rank_rows
 

@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
 _FAINT = 60.0  # a candidate that much further than the true record weighs less than _FAINTEST
 _FAINTEST = 1e-13

@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
 
 @njit(nogil=True, cache=True)

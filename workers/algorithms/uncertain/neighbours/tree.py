@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.neighbours.kernels import build, lay_out, nearest
 
 LEAF = 64

@@ -13,7 +13,7 @@ best : the q best, by fit downwards and then by away upwards.
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
 
 @njit(cache=True, nogil=True)

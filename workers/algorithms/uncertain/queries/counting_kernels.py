@@ -14,7 +14,7 @@ out : (Q, 4), sums of p and p (1 - p), a bound of what was passed over, and the 
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.density.masses import FITTED_ERROR, LIMIT, interval_mass, normal_distribution
 
 _LONGEST = 128

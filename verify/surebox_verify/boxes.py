@@ -1,0 +1,47 @@
+"""The boxes of a release, as its readers have them.
+
+Notation
+--------
+n : numeric columns.  d : nominal columns, numbered n to n + d - 1 wherever columns are counted together.
+S_j(b) : set of values that box b leaves of nominal column j, a row of booleans over the column's codebook.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class PublishedBoxes:
+    """Boxes as published.
+
+    Attributes
+    ----------
+    lower, upper : (B, n), in the columns' units; NaN, both, where the box's records have no value.
+    counts : (B,), records in each.
+    sets : d matrices (B, m_j), S_j of each box; a row without any value where the box's records have none.
+    survey : (B,), mean design weight of each box's records; None where records have none.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    counts: IntArray
+    sets: tuple[BoolArray, ...] = field(default=(), kw_only=True)
+    survey: FloatArray | None = field(default=None, kw_only=True)
+
+    @property
+    def centre(self) -> FloatArray:
+        """(B, n), midpoints."""
+        return 0.5 * self.lower + 0.5 * self.upper
+
+    @property
+    def half_width(self) -> FloatArray:
+        """(B, n), D_i of each box as published."""
+        return 0.5 * (self.upper - self.lower)
+
+    def present(self, column: int) -> BoolArray:
+        """(B,), boxes whose records have a value in a column, numbered as in the Notation."""
+        n = self.lower.shape[1]
+        return ~np.isnan(self.lower[:, column]) if column < n else self.sets[column - n].any(axis=1)

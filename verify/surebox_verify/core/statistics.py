@@ -1,0 +1,264 @@
+"""The statistical characteristics: values, natural scales, and gradients with respect to the moments.
+
+Notation
+--------
+E, C, sigma : mean (n,), covariance (n, n), standard deviation (n,), population form (core.moments).
+f : the sample form's variances and covariances are f times, its standard deviations sqrt(f) times those of the
+    population form (core.moments); and so are their natural scales and derivatives. All else does not depend on it: the
+    natural scales of means and regressions are those of the population form.
+T : one component of a statistic, a function of E and C. A regression has 1 + q components, intercept first.
+g : (m,), dT/dE over the m columns of the statistic, in their order.
+G : (m, m) symmetric, dT = g . dE + sum_ab G_ab dC_ab.
+
+Every derivative of science.md section 1 follows from g and G, because N dE_i/dx_i = 1 and
+N dC_ab/dx_i = [a = i] u_b + [b = i] u_a with u = x - E:  b_i(x) = g_i + 2 sum_j G_ij u_j.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.moments import Moments
+from surebox_verify.core.types import FloatArray
+
+Kind = Literal[
+    "mean",
+    "variance",
+    "standard_deviation",
+    "covariance",
+    "correlation",
+    "regression",
+    "share",
+    "crosstab",
+    "domain_mean",
+    "quantile",
+]
+
+_SIZES: dict[str, tuple[int, int | None]] = {
+    "mean": (1, 1),
+    "variance": (1, 1),
+    "standard_deviation": (1, 1),
+    "covariance": (2, 2),
+    "correlation": (2, 2),
+    "regression": (2, None),
+    "share": (1, 1),
+    "crosstab": (2, 2),
+    "domain_mean": (2, 2),
+    "quantile": (1, 1),
+}
+_NOMINAL = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}  # places in `of` that take nominal columns
+#: Statistics that are functions of E and C, the others being counts, means of domains and order statistics.
+OF_MOMENTS: frozenset[Kind] = frozenset(
+    ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
+)
+_POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
+_COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is told from 0
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic asked for.
+
+    Attributes
+    ----------
+    kind : which.
+    of : its columns (regression: the target first; `domain_mean`: the numeric column, then the nominal one). Nominal
+        columns are numbered after the numeric ones.
+    weight : omega, of every number of the statistic; None for 1 over each one's natural scale.
+    values : codes of the set A of a `share` or `domain_mean`; empty for every value of the codebook on its own.
+    p : of a `quantile`, in (0, 1).
+    """
+
+    kind: Kind
+    of: tuple[int, ...]
+    weight: float | None = None
+    values: tuple[int, ...] = ()
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Component:
+    """One number of a statistic at given moments: value, natural scale, g and G."""
+
+    value: float
+    scale: float
+    by_mean: FloatArray
+    by_covariance: FloatArray
+
+
+def all_moments(columns: int) -> tuple[Statistic, ...]:
+    """All means, variances and correlations of n columns: what is asked when nothing is."""
+    singles = [Statistic(kind, (i,)) for kind in ("mean", "variance") for i in range(columns)]
+    pairs = [Statistic("correlation", (i, j)) for i in range(columns) for j in range(i + 1, columns)]
+    return tuple(singles + pairs)
+
+
+def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: Sequence[int] = ()) -> None:
+    """Refuse statistics whose wording is wrong.
+
+    Parameters
+    ----------
+    statistics : what is asked.
+    columns : numeric ones.
+    codebooks : number of values of each nominal column; these follow the numeric ones in `of`.
+
+    Raises
+    ------
+    ValueError
+        None asked for.
+    UndefinedStatisticError
+        Wrong number of columns, a column twice or out of range, a weight that is negative or not finite.
+    """
+    if not statistics:
+        msg = "at least one statistic is needed"
+        raise ValueError(msg)
+    for index, statistic in enumerate(statistics):
+        fault = _fault(statistic, columns, codebooks) or _nominal_fault(statistic, columns, codebooks)
+        if fault:
+            raise UndefinedStatisticError(index, statistic.kind, statistic.of, fault)
+
+
+def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int]) -> str | None:
+    """What is wrong about the columns of a statistic, numeric or not, about its values or its p."""
+    nominal = _NOMINAL.get(statistic.kind, ())
+    for place, column in enumerate(statistic.of):
+        if (place in nominal) != (column >= columns):
+            return f"column {column} of it must be {'nominal' if place in nominal else 'numeric'}"
+    if statistic.values and (not nominal or statistic.kind == "crosstab"):
+        return "it takes no values"
+    if any(not 0 <= v < codebooks[statistic.of[nominal[0]] - columns] for v in statistic.values):
+        return "its values must be in the codebook of its column"
+    if (statistic.kind == "quantile") != (statistic.p is not None and 0.0 < statistic.p < 1.0):
+        return "it takes a p in (0, 1)" if statistic.kind == "quantile" else "it takes no p"
+    return None
+
+
+def _fault(statistic: Statistic, numeric: int, codebooks: Sequence[int]) -> str | None:
+    columns = numeric + len(codebooks)
+    least, most = _SIZES[statistic.kind]
+    size = len(statistic.of)
+    if size < least or (most is not None and size > most):
+        return f"it takes {least} columns, not {size}" if most else f"it takes at least {least} columns, not {size}"
+    if len(set(statistic.of)) < size:
+        return "its columns must differ"
+    if any(not 0 <= i < columns for i in statistic.of):
+        return f"its columns must be among 0 to {columns - 1}"
+    if statistic.weight is not None and not 0.0 <= statistic.weight < np.inf:
+        return "its weight must be a finite number, 0 or larger"
+    return None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What leaves a statistic undefined: columns of x, and what they are."""
+
+    columns: tuple[int, ...]
+    reason: str
+
+
+def depends_on_ddof(kind: Kind) -> bool:
+    """Whether a statistic's sample form differs from its population form."""
+    return kind in _POWER
+
+
+def undefined_because(statistic: Statistic, moments: Moments) -> Fault | None:
+    """What leaves the statistic without a value or a default scale at these moments; None if nothing does."""
+    if depends_on_ddof(statistic.kind) and not np.isfinite(moments.inflation):
+        return Fault((), "one record has no sample form; ddof 1 takes two records or more")
+    zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > 0.0]
+    constant = "constant (standard deviation 0)"
+    if zero and statistic.kind in ("standard_deviation", "correlation"):
+        return Fault((zero[0],), constant)
+    if statistic.kind == "regression":
+        predictors = [i for i in zero if i != statistic.of[0]]
+        if predictors:
+            return Fault((predictors[0],), constant)
+        if _collinear(statistic, moments):
+            return Fault(statistic.of[1:], "collinear")
+    if zero and statistic.weight is None:
+        return Fault((zero[0],), f"{constant}, so it has no natural scale; give it a weight")
+    return None
+
+
+def _collinear(statistic: Statistic, moments: Moments) -> bool:
+    predictors = np.array(statistic.of[1:])
+    sigma = moments.deviation[predictors]
+    matrix = moments.covariance[np.ix_(predictors, predictors)] / np.outer(sigma, sigma)
+    return bool(np.linalg.eigvalsh(matrix)[0] < _COLLINEAR)
+
+
+def components(statistic: Statistic, moments: Moments) -> tuple[Component, ...]:
+    """Values, natural scales and gradients of a statistic that is defined at the moments.
+
+    Parameters
+    ----------
+    statistic : what is asked.
+    moments : E and C, weighted or not.
+
+    Returns
+    -------
+    tuple of Component
+        One, but for a regression: intercept, then a coefficient per predictor.
+
+    Notes
+    -----
+    science.md section 1, table; XK slides 3 and 7. O(q^3) for a regression with q predictors.
+    """
+    of = np.array(statistic.of)
+    mean = moments.mean[of]
+    covariance = moments.covariance[np.ix_(of, of)]
+    sigma = np.sqrt(np.diag(covariance))
+    if statistic.kind == "regression":
+        return _regression(mean, covariance, sigma)
+    if statistic.kind in ("covariance", "correlation"):
+        part = _pair(statistic.kind, covariance, sigma)
+    else:
+        part = _single(statistic.kind, mean, covariance, sigma)
+    return (_inflated(part, moments.inflation ** _POWER.get(statistic.kind, 0.0)),)
+
+
+def _inflated(part: Component, factor: float) -> Component:
+    if factor == 1.0:
+        return part
+    return Component(part.value * factor, part.scale * factor, part.by_mean * factor, part.by_covariance * factor)
+
+
+def _single(kind: str, mean: FloatArray, covariance: FloatArray, sigma: FloatArray) -> Component:
+    variance, s = float(covariance[0, 0]), float(sigma[0])
+    if kind == "mean":
+        return Component(float(mean[0]), s, np.ones(1), np.zeros((1, 1)))  # b = 1
+    if kind == "variance":
+        return Component(variance, variance, np.zeros(1), np.ones((1, 1)))  # b = 2 (x - E)
+    return Component(s, s, np.zeros(1), np.full((1, 1), 0.5 / s))  # b = (x - E) / sigma
+
+
+def _pair(kind: str, covariance: FloatArray, sigma: FloatArray) -> Component:
+    product = float(sigma[0] * sigma[1])
+    off = np.array([[0.0, 0.5], [0.5, 0.0]])
+    if kind == "covariance":
+        return Component(float(covariance[0, 1]), product, np.zeros(2), off)  # b_i = x_j - E_j
+    rho = float(np.clip(covariance[0, 1] / product, -1.0, 1.0))
+    # b_i = [(x_j - E_j) - (C_ij / sigma_i^2)(x_i - E_i)] / (sigma_i sigma_j)
+    gradient = off / product - np.diag(0.5 * rho / np.diag(covariance))
+    return Component(rho, 1.0, np.zeros(2), gradient)
+
+
+def _regression(mean: FloatArray, covariance: FloatArray, sigma: FloatArray) -> tuple[Component, ...]:
+    """Normal equations M beta = r on C, intercept from E (XK slide 3): d beta = M^-1 (dr - dM beta)."""
+    inverse = np.linalg.inv(covariance[1:, 1:] / np.outer(sigma[1:], sigma[1:])) / np.outer(sigma[1:], sigma[1:])
+    beta = inverse @ covariance[1:, 0]
+    slopes = []
+    for q, row in enumerate(inverse):
+        gradient = np.zeros_like(covariance)
+        gradient[0, 1:] = gradient[1:, 0] = 0.5 * row
+        gradient[1:, 1:] = -0.5 * (np.outer(row, beta) + np.outer(beta, row))
+        slopes.append(Component(float(beta[q]), float(sigma[0] / sigma[q + 1]), np.zeros(len(mean)), gradient))
+    by_mean = np.concatenate([[1.0], -beta])
+    by_covariance = -sum(
+        (e * s.by_covariance for e, s in zip(mean[1:], slopes, strict=True)), np.zeros_like(covariance)
+    )
+    intercept = Component(float(mean[0] - beta @ mean[1:]), float(sigma[0]), by_mean, by_covariance)
+    return (intercept, *slopes)

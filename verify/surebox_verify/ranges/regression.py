@@ -1,0 +1,163 @@
+"""Guaranteed ranges of regression coefficients and intercept.
+
+Notation
+--------
+x_k : q predictors, y : target, shifted by r_k, r_y and scaled by 2^-e_k, 2^-e_y (ranges.column).
+b, b_0 : coefficients and intercept of the scaled columns; beta, beta_0 in the columns' own units:
+    beta_k = 2^(e_y - e_k) b_k,   beta_0 = r_y + 2^e_y t,   t = b_0 - sum_k b_k r_k 2^-e_k : the scaled intercept where
+    all x are 0.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from surebox_verify.core.intervals import Interval
+from surebox_verify.core.types import FloatArray
+from surebox_verify.ranges.column import BoxColumn
+from surebox_verify.ranges.cones import half_space, steep
+from surebox_verify.ranges.guaranteed import Range, certain, combine
+from surebox_verify.ranges.known_regression import coefficients_on_known
+from surebox_verify.ranges.pairs import EFFORT
+from surebox_verify.ranges.products import Products, products
+from surebox_verify.ranges.regression_ascent import MOST, Asked, Reached, Seen, climb
+from surebox_verify.ranges.regression_search import certain_end
+from surebox_verify.ranges.steps import RangeSteps, Work
+
+_PASSES = 40  # of each kind of effort: a regression has many ends, and is asked for seldom
+# of the reached range: what each end may stay outside it, with one predictor, two, or more
+_NEAR = (5e-4, 4e-3, 1.2e-2)
+_LARGEST = 1000  # exponent of what is a number: twice as much, as a range's width, is one too
+
+
+def regression_ranges(columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> tuple[Range, ...]:
+    """Certain and reached ranges of the intercept and each coefficient, intercept first.
+
+    Parameters
+    ----------
+    columns : q + 1 columns of the same boxes, the target's first.
+    effort : planes (ranges.forms) that a range of two columns may cost; these take at most 60 times as many passes, and
+        2 q + 60 for each column.
+
+    Returns
+    -------
+    tuple
+        Without certain bounds where nothing was proven (the boxes allow collinear predictors, or nearly), without
+        anything where the boxes' centres are collinear or the columns' units make a coefficient too large for a number.
+
+    Notes
+    -----
+    XK slide 3; science.md section 1, guaranteed ranges. O(B q^2 effort).
+    """
+    return RangeSteps(regression_work(columns, effort), len(columns) * len(columns[0].lower)).finish()
+
+
+def regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
+    """The ranges of `regression_ranges`; yields passes over the boxes as they are made."""
+    target, *predictors = columns
+    references = np.array([math.ldexp(x.reference, -x.exponent) for x in predictors])
+    if all(x.known for x in predictors):
+        yield (len(columns) + 1) ** 2
+        known = coefficients_on_known(target, tuple(predictors), references)
+        if known is not None:
+            return _unscaled(columns, [_Found(each.outer, each.inner, each.noise) for each in known])
+    return (yield from _searched(columns, references, effort))
+
+
+def _searched(columns: tuple[BoxColumn, ...], references: FloatArray, effort: int) -> Work:
+    """The ranges by ascent, branch and bound."""
+    boxes = products(columns)
+    if half_space(boxes.centres, 1, 1.0, np.zeros(len(references)), 0.0) is None:
+        return (combine(None, None),) * len(columns)
+    seen = Seen(boxes.centres)
+    left, found = _PASSES * effort, []
+    for done in range(len(columns)):
+        index = (done + 1) % len(columns)  # the intercept last
+        coefficient, spent = yield from _range(boxes, seen, index, references, left // (len(columns) - done))
+        found.append(coefficient)
+        # what proves nothing for one coefficient, far ones being open, proves nothing for the others
+        left = max(left - spent, 1) if coefficient.outer else 0
+    return _unscaled(columns, found)
+
+
+def _unscaled(columns: tuple[BoxColumn, ...], found: list["_Found"]) -> tuple[Range, ...]:
+    """The ranges in the columns' own units, intercept first, from those of coefficients and, last, intercept."""
+    target, *predictors = columns
+    slopes = [each.scaled(target.exponent - x.exponent) for each, x in zip(found, predictors, strict=False)]
+    intercept = found[-1].scaled(target.exponent).plus(target.reference)
+    return tuple(each.range for each in (intercept.within(_through_means(columns, slopes)), *slopes))
+
+
+def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Found"]) -> Interval | None:
+    """The intercept from the means and what is certain of the coefficients."""
+    intercept = certain(columns[0].mean.outer)
+    for slope, x in zip(slopes, columns[1:], strict=True):
+        if slope.outer is None:
+            return None
+        intercept = intercept - slope.outer * certain(x.mean.outer)
+    return intercept if intercept.magnitude < 2.0**_LARGEST else None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A range being made: certain, reached, and how much of the first's width is rounding."""
+
+    outer: Interval | None
+    inner: Interval | None
+    noise: float
+
+    def scaled(self, exponent: int) -> "_Found":
+        """In units of a power of two; what these leave too large for a number is not known."""
+        size = max((each.magnitude for each in (self.outer, self.inner) if each), default=0.0)
+        if math.frexp(size)[1] + exponent > _LARGEST:
+            return _Found(None, None, 0.0)
+        outer, inner = (each and each.scaled(exponent) for each in (self.outer, self.inner))
+        return _Found(outer, inner, math.ldexp(self.noise, exponent))
+
+    def plus(self, shift: float) -> "_Found":
+        """With a number added."""
+        by = Interval(shift, shift)
+        return _Found(self.outer and self.outer + by, self.inner and self.inner + by, self.noise)
+
+    def within(self, other: Interval | None) -> "_Found":
+        """With another certain range."""
+        outer = self.outer.intersect(other) if self.outer and other else self.outer or other
+        return _Found(outer, self.inner, self.noise)
+
+    @property
+    def range(self) -> Range:
+        """The range itself."""
+        return combine(self.outer, self.inner, self.noise)
+
+
+def _climbed(boxes: Products, asked: Asked, seen: Seen) -> Reached:
+    """What an ascent reaches from the best data seen, or these themselves."""
+    ranked = sorted(seen.moments, key=asked.value, reverse=True)
+    start = next((each for each in ranked if not steep(each)), boxes.centres)
+    found = climb(boxes, asked, start, seen)
+    value = asked.value(start)
+    return found if found.value > value else Reached(value, start)
+
+
+def _range(
+    boxes: Products, seen: Seen, index: int, references: FloatArray, passes: int
+) -> Generator[int, None, tuple[_Found, int]]:
+    """Range of one scaled coefficient, and the passes it took."""
+    asked = [Asked(index, sign, references) for sign in (1.0, -1.0)]
+    reached = []
+    for each in asked:
+        reached.append(_climbed(boxes, each, seen))
+        yield MOST
+    tolerance = _NEAR[min(len(references), len(_NEAR)) - 1] * (reached[0].value + reached[1].value)
+    allowed = max(passes - 2 * MOST, passes // 2)
+    above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, allowed // 2)
+    rest = allowed - above.passes if above.certain is not None else 0
+    below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
+    inner = Interval(*sorted((-below.reached, above.reached)))  # of points, rounding alone tells them apart
+    outer = None
+    if above.certain is not None and below.certain is not None:
+        outer = Interval(-below.certain, above.certain)
+    found = _Found(outer, inner if math.isfinite(inner.width) else None, above.noise + below.noise)
+    return found, 2 * MOST + above.passes + below.passes
