@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import IndexArray, IntArray
+from surebox_verify.core.types import IndexArray, IntArray
 
 _LARGEST_KEY: Final = 1 << 62
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)

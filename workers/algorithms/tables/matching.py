@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workers.algorithms.core.types import IndexArray, IntArray
+from surebox_verify.core.types import IndexArray, IntArray
 from workers.algorithms.tables.classes import Classes, grouped, keys
 
 

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.types import BoolArray, ByteArray, IndexArray, IntArray
+from surebox_verify.core.types import BoolArray, ByteArray, IndexArray, IntArray
 from workers.algorithms.tables.classes import classes
 from workers.algorithms.tables.matching import neighbours
 
