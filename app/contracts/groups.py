@@ -6,14 +6,16 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Id, MisplacedError, may_lack
+from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.ids import DatasetId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
     MOST_VARIABLES,
     CellValue,
     OutlierOptions,
     Recode,
+    Recodings,
     RecordCounts,
     Variable,
     Vital,
@@ -77,8 +79,12 @@ class GroupSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
     method: Literal["group"] = Field(description="The attack on a group's anonymity.")
-    auxiliary_dataset_id: Id = Field(description="Where rules are learned; it has the columns that name the group.")
-    target_dataset_id: Id | None = Field(default=None, description="What is attacked; default: the auxiliary one.")
+    auxiliary_dataset_id: DatasetId = Field(
+        description="Where rules are learned; it has the columns that name the group."
+    )
+    target_dataset_id: DatasetId | None = Field(
+        default=None, description="What is attacked; default: the auxiliary one."
+    )
     vital: VitalSet = Field(description="Who belongs to the group.")
     parameter: tuple[ColumnName, ...] = Field(
         min_length=1, max_length=20, description="Columns whose values, taken together, divide the microfile."
@@ -120,6 +126,13 @@ class GroupSpec(JobSpec):
     def conditions(self) -> tuple[Vital, ...]:
         """What must hold, all of it, for a record to be the group's."""
         return self.vital if isinstance(self.vital, tuple) else (self.vital,)
+
+    @property
+    def recode_of_target(self) -> Recodings:
+        """How the target is harmonised: as it says, or as the auxiliary dataset where it is that."""
+        if self.target_dataset_id in {None, self.auxiliary_dataset_id} and not self.recode.target:
+            return self.recode.auxiliary
+        return self.recode.target
 
 
 class Rule(Contract):

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
-from app.contracts.base import Contract, Id, Instant, Labels
+from app.contracts.base import Contract, Instant, Labels
+from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
 from app.contracts.releases import DEFAULT_FORMATS, Formats
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
@@ -75,7 +76,7 @@ class JobSpec(Contract):
 class DatasetJobSpec(JobSpec):
     """A specification that works on one dataset."""
 
-    dataset_id: Id = Field(description="The dataset to work on.")
+    dataset_id: DatasetId = Field(description="The dataset to work on.")
 
 
 class ReleasingSpec(DatasetJobSpec):

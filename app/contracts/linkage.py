@@ -4,7 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from app.contracts.base import Contract, Id
+from app.contracts.base import Contract
+from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
 #: Released rows that are all tried; of more, as many are drawn.
@@ -17,11 +18,11 @@ class LinkageSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
     method: Literal["linkage"] = Field(description="The linkage attack on a release.")
-    release_id: Id = Field(description="The release that is attacked.")
-    dataset_id: Id | None = Field(
+    release_id: ReleaseId = Field(description="The release that is attacked.")
+    dataset_id: DatasetId | None = Field(
         default=None, description="What the adversary knows; default: the original of the release."
     )
-    original_id: Id | None = Field(
+    original_id: DatasetId | None = Field(
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
     )
 

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
 from app.contracts.columns import ColumnName, Finite
+from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec
 
 #: Queries or points of one question.
@@ -85,7 +86,7 @@ class CountSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
 
     method: Literal["count"] = Field(default="count", description="What is asked.")
-    release_id: str = Field(description="The release that is asked.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
     queries: Queries = Field(description="Per column a closed interval, null for an open end.")
 
 
@@ -95,7 +96,7 @@ class ClassifySpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
 
     method: Literal["classify"] = Field(default="classify", description="What is asked.")
-    release_id: str = Field(description="The release that is asked.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
     label: ColumnName = Field(description="A column that the release keeps unchanged.")
     neighbours: Neighbours = Field(description="Released records that fit a point best, and vote.")
     points: Points = Field(description="Values of `columns` of the release's specification, in their order.")

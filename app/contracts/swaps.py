@@ -5,8 +5,9 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Id, MisplacedError, may_lack
+from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.ids import DatasetId, JobId
 from app.contracts.jobs import JobKind, ReleasingSpec
 from app.contracts.microfiles import (
     MOST_VALUES,
@@ -173,9 +174,9 @@ class SwapsSpec(ReleasingSpec):
     parameter: tuple[ColumnName, ...] = Field(
         min_length=1, max_length=20, description="Columns whose values, taken together, are exchanged."
     )
-    model_job_id: Id | None = Field(default=None, description="A `group` job whose rules are the model.")
+    model_job_id: JobId | None = Field(default=None, description="A `group` job whose rules are the model.")
     model: GivenModel | None = Field(default=None, description="A model that was found elsewhere.")
-    auxiliary_dataset_id: Id | None = Field(
+    auxiliary_dataset_id: DatasetId | None = Field(
         default=None,
         description="Where the attack afterwards learns new rules; default: as the model's.",
     )

@@ -10,7 +10,6 @@ from app.contracts.jobs import Queue
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
 from app.db.repositories import datasets
-from app.db.repositories.job_inputs import NewInput
 from app.db.session import Connection, Database
 from app.errors import NotFoundError
 from app.jobs.submit import Submission, submit
@@ -74,7 +73,6 @@ def accept(
         spec=spec,
         kind=INGEST,
         queue=Queue.INTERACTIVE,
-        inputs=(NewInput(role="dataset_id", dataset_id=dataset_id),),
         listed=False,
     )
     with database.unit_of_work() as unit:

@@ -75,21 +75,21 @@ def accept(
 
 def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, spec: JobSpec) -> Submission:
     """The specification filled in, with what it names, once nothing is wrong with either."""
-    named = LookUp(unit.connection, owner=asker.owner, fields=method.fields)
+    named = LookUp(unit.connection, owner=asker.owner)
     named.look(spec)
     _refuse(named.errors)
-    filled = method.fill(spec, named.given())
+    filled = method.fill(spec, named.given(spec))
     named.look(filled, by_default=True)
     _refuse(named.errors)
-    earlier = _earlier_draws(unit, asker=asker, method=method, sha256=named.checksum())
-    _refuse(method.check(filled, named.given(earlier_draws=earlier)))
+    made_from = named.given(filled).dataset
+    earlier = _earlier_draws(unit, asker=asker, method=method, sha256=made_from.sha256 if made_from else None)
+    _refuse(method.check(filled, named.given(filled, earlier_draws=earlier)))
     return Submission(
         owner=asker.owner,
         key_id=asker.key_id,
         spec=filled,
         kind=method.kind,
         queue=method.queue,
-        inputs=named.rows(filled),
         draw=earlier + 1,
     )
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from app.contracts.datasets import Profile
 from app.contracts.groups import GroupSpec
 from app.contracts.microfiles import Derived, Recodings
+from app.contracts.recoding import unparsable
 from app.errors import FieldError, pointer
 from app.jobs.harmonising import (
     Harmonised,
-    unparsable,
     wrong_division,
     wrong_parameter,
     wrong_parameter_values,
@@ -34,13 +34,6 @@ def check(spec: GroupSpec, given: Given) -> list[FieldError]:
         *_auxiliary(spec, auxiliary),
         *_target(spec, target),
     ]
-
-
-def recodings_of_target(spec: GroupSpec) -> Recodings:
-    """How the target is harmonised: as it says, or as the auxiliary dataset where it is that."""
-    if spec.target_dataset_id in {None, spec.auxiliary_dataset_id} and not spec.recode.target:
-        return spec.recode.auxiliary
-    return spec.recode.target
 
 
 def _collisions(spec: GroupSpec) -> Iterator[FieldError]:
@@ -85,7 +78,7 @@ def _auxiliary(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
 
 
 def _target(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
-    file, told = Harmonised(profile, recodings_of_target(spec)), "the target dataset"
+    file, told = Harmonised(profile, spec.recode_of_target), "the target dataset"
     if spec.recode.target:
         yield from file.wrong("/recode/target")
     yield from wrong_parameter(spec.parameter, file, told=told)

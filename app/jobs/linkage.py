@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from app.contracts.datasets import Profile
+from app.contracts.inputs import ReleaseInput
 from app.contracts.linkage import LinkageSpec
 from app.errors import FieldError
 from app.jobs.columns import named, wrong_column, wrong_numbers
-from app.jobs.inputs import Given, ReleaseInput
+from app.jobs.inputs import Given
 
 #: Methods that change values and not who stands beside whom; of the others, what a row's true record is has no meaning.
 LINKED: Final = ("boxes", "uncertain", "condensation")

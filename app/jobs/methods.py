@@ -15,14 +15,13 @@ from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
 from app.contracts.uncertain import UncertainResult, UncertainSpec
 from app.errors import FieldError
 from app.jobs import boxes, condensation, groups, linkage, queries, swaps, uncertain
-from app.jobs.inputs import Fields, Given
+from app.jobs.inputs import Given
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """One method: what its specification names, how it is filled in and checked against that.
 
-    `datasets`, `releases` and `jobs` are the fields of the specification that hold ids; one that is None names nothing.
     `fill` sees what was named; ids that it fills in are looked up before `check`, which sees everything. The first
     dataset is what a release is made from. `draws`: every job draws anew from the data, and draws add up to more than
     one may tell; `check` is told how many were published, and it is looked at again when a job publishes.
@@ -36,16 +35,8 @@ class Method:
     queue: Queue
     fill: Callable[[Any, Given], Any]
     check: Callable[[Any, Given], list[FieldError]]
-    datasets: tuple[str, ...] = ("dataset_id",)
-    releases: tuple[str, ...] = ()
-    jobs: tuple[str, ...] = ()
     draws: bool = False
     summary_type: type[Contract] | None = None
-
-    @property
-    def fields(self) -> Fields:
-        """The fields that hold ids."""
-        return Fields(self.datasets, self.releases, self.jobs)
 
 
 def _question(
@@ -56,8 +47,8 @@ def _question(
 ) -> Method:
     """What a release is asked: answered at once, beside the jobs; `types` of the answer and of its summary."""
     return Method(
-        name, JobKind.QUERY, spec_type, types[0], Queue.INTERACTIVE, fill=queries.fill, check=check, datasets=(),
-        releases=("release_id",), summary_type=types[1],
+        name, JobKind.QUERY, spec_type, types[0], Queue.INTERACTIVE, fill=queries.fill, check=check,
+        summary_type=types[1],
     )  # fmt: skip
 
 
@@ -93,8 +84,6 @@ METHODS: dict[str, Method] = {
             Queue.BATCH,
             fill=swaps.fill,
             check=swaps.check,
-            datasets=("dataset_id", "auxiliary_dataset_id"),
-            jobs=("model_job_id",),
             summary_type=SwapsSummary,
         ),
         Method(
@@ -105,7 +94,6 @@ METHODS: dict[str, Method] = {
             Queue.BATCH,
             fill=groups.fill,
             check=groups.check,
-            datasets=("auxiliary_dataset_id", "target_dataset_id"),
             summary_type=GroupSummary,
         ),
         Method(
@@ -116,8 +104,6 @@ METHODS: dict[str, Method] = {
             Queue.BATCH,
             fill=linkage.fill,
             check=linkage.check,
-            datasets=("dataset_id", "original_id"),
-            releases=("release_id",),
         ),
         _question("count", CountSpec, (Counts, CountsSummary), queries.check_count),
         _question("classify", ClassifySpec, (Classified, ClassifiedSummary), queries.check_classify),

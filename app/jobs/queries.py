@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 from app.contracts.datasets import NUMERIC
+from app.contracts.inputs import ReleaseInput
 from app.contracts.queries import ClassifySpec, CountSpec
 from app.errors import FieldError, pointer
-from app.jobs.inputs import Given, ReleaseInput
+from app.jobs.inputs import Given
 
 Q = TypeVar("Q", CountSpec, ClassifySpec)
 

@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from app.contracts.base import new_id
+from app.contracts.ids import references
 from app.contracts.jobs import JobSpec
 from app.db.repositories import jobs
-from app.db.repositories.job_inputs import NewInput, insert_inputs
+from app.db.repositories.job_inputs import insert_inputs
 from app.db.session import UnitOfWork
 from app.errors import TooManyJobsError
 from app.queue import JobQueue
@@ -25,7 +26,6 @@ class Submission:
     spec: JobSpec
     kind: str
     queue: str
-    inputs: tuple[NewInput, ...]
     draw: int = 1
     listed: bool = True
     expires_at: datetime | None = None
@@ -76,7 +76,7 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
             expires_at=submission.expires_at,
         ),
     )
-    insert_inputs(unit.connection, job_id=job_id, inputs=submission.inputs)
+    insert_inputs(unit.connection, job_id=job_id, inputs=references(spec))
     unit.after_commit(lambda: _send(broker, job_id, submission.queue))
     return job_id
 

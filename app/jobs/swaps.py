@@ -1,66 +1,23 @@
 """What the specification of `swaps`, its model and the dataset's profile decide before a job is accepted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from app.contracts.datasets import NUMERIC, Profile
 from app.contracts.groups import GroupSpec
+from app.contracts.inputs import JobInput
 from app.contracts.jobs import JobState
-from app.contracts.microfiles import Derived, Recodings, Variable
+from app.contracts.recoding import parsed, unparsable
+from app.contracts.rule_models import Model, group_spec, model_of
 from app.contracts.swaps import Metric, SwapsSpec
 from app.errors import FieldError, pointer
-from app.jobs.groups import recodings_of_target
 from app.jobs.harmonising import (
     Harmonised,
-    parsed,
-    unparsable,
     wrong_parameter,
     wrong_parameter_values,
     wrong_variables,
 )
-from app.jobs.inputs import Given, JobInput
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """What a model says of the records, wherever it comes from: no rules yet, those lie in a result."""
-
-    variables: tuple[Variable, ...]
-    recode: Recodings
-    vital: tuple[str, ...]
-    where: str
-
-
-def group_spec(stored: Any) -> GroupSpec:
-    """The specification of a `group` job as it is kept: its seed is not."""
-    return GroupSpec.model_validate({**stored, "seed": None})
-
-
-def model_of(spec: SwapsSpec, learned: GroupSpec | None) -> Model | None:
-    """The model that a specification names; None where the job it names is no `group` job."""
-    if spec.model is not None:
-        return Model(spec.model.variables, spec.model.recode, (), "/model/variables")
-    if learned is None:
-        return None
-    is_auxiliary = spec.dataset_id == learned.auxiliary_dataset_id and spec.dataset_id != learned.target_dataset_id
-    recode = learned.recode.auxiliary if is_auxiliary else recodings_of_target(learned)
-    return Model(learned.variables, recode, tuple(_naming(learned)), "/model_job_id")
-
-
-def _naming(learned: GroupSpec) -> dict[str, None]:
-    """All columns that name the group, in order: under its own name, and raw, in whichever dataset it is made of them.
-
-    A target that is attacked without the group needs no recoding of it, and may have the raw columns all the same.
-    """
-    both = (learned.recode.auxiliary, learned.recode.target)
-    raw = (column for one in learned.conditions for recode in both for column in _raw(one.column, recode))
-    return dict.fromkeys([*raw, *(one.column for one in learned.conditions)])
-
-
-def _raw(name: str, recode: Recodings) -> tuple[str, ...]:
-    found = recode.get(name)
-    return found.columns if isinstance(found, Derived) else (name,)
+from app.jobs.inputs import Given
 
 
 def fill(spec: SwapsSpec, given: Given) -> SwapsSpec:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from app.contracts.datasets import NumericSummary, Profile
+from app.contracts.draws import wrong_repeat
 from app.contracts.uncertain import CELL, DISMISS, Scales, Scaling, UncertainSpec
 from app.errors import FieldError, pointer
 from app.jobs.columns import (
@@ -15,7 +16,6 @@ from app.jobs.columns import (
     wrong_numbers,
     wrong_values,
 )
-from app.jobs.draws import wrong_repeat
 from app.jobs.inputs import Given
 
 

@@ -9,7 +9,6 @@ import pytest
 from app.contracts.datasets import FileFormat, ReadOptions
 from app.contracts.ingest import IngestSpec
 from app.datasets.delete import remove_abandoned
-from app.db.repositories.job_inputs import NewInput
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
@@ -106,7 +105,6 @@ def test_a_dataset_in_use_is_not_deleted(uploads: Uploads) -> None:
     with database.unit_of_work() as unit:
         submission = Submission(
             owner=owner, key_id=None, spec=spec, kind="anonymization", queue="nobody",
-            inputs=(NewInput(role="target_dataset_id", dataset_id=dataset_id),),
         )  # fmt: skip
         job_id = submit(unit, submission=submission, broker=JobQueue(settings), max_unfinished=10)
     refused = uploads.client.delete(answer.headers["location"])

@@ -19,7 +19,6 @@ from app.auth.keys import create_key
 from app.contracts.base import new_id
 from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
 from app.db.repositories import datasets
-from app.db.repositories.job_inputs import NewInput
 from app.db.session import Database
 from app.embedded.broker import free_port
 from app.embedded.worker import celery_arguments
@@ -222,7 +221,6 @@ class Rig:
             spec=kind(dataset_id=self.dataset(), **spec),
             kind="anonymization",
             queue="batch",
-            inputs=(NewInput(role="dataset_id", dataset_id=self.dataset()),),
         )
         with self.database.unit_of_work() as unit:
             return submit(unit, submission=submission, broker=broker or JobQueue(self.settings), max_unfinished=1_000)

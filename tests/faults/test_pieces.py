@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prov.model import ProvDocument
 
+from app.contracts.datasets import Profile
+from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
+from app.contracts.jobs import JobState
 from app.db.repositories.claims import Claim
-from app.db.repositories.job_inputs import DatasetFacts, Inputs, JobFacts, ReleaseFacts
 from workers.engine.provenance import Published, public_document, restricted_document
 from workers.engine.randomness import new_generator, pack_generator, unpack_generator
 from workers.engine.registry import RUNNERS, register, runner_for
@@ -86,9 +88,11 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
 
 
 def test_provenance_can_be_read_as_prov_json() -> None:
-    dataset = DatasetFacts(id="ds_1", sha256="e" * 64, rows=48_842, columns=[], numeric={}, data_key="k")
-    release = ReleaseFacts(id="rel_0", method="boxes", rows=12, columns=[], flags=[], spec={}, key="k", sha256="c" * 64)
-    job = JobFacts(id="job_0", method="group", state="succeeded", spec={})
+    dataset = DatasetInput(id="ds_1", sha256="e" * 64, profile=Profile(rows=48_842, columns=()), key="k")
+    release = ReleaseInput(
+        id="rel_0", method="boxes", dataset_id="ds_1", rows=12, columns=(), flags=(), spec={}, key="k", sha256="c" * 64
+    )
+    job = JobInput(id="job_0", method="group", state=JobState.SUCCEEDED, spec={})
     claimed = Claim(
         id="job_1", owner="tester", kind="anonymization", method="boxes", queue="batch", spec={"k": 5, "seed": "given"},
         spec_version=1, seed=4711, labels={}, requested_by="key_1", draw=1, attempt=1,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from app.contracts.base import Contract, new_id
+from app.contracts.ids import DatasetId, JobId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.db.repositories import releases
 from app.errors import FieldError, InvalidError
@@ -21,10 +22,11 @@ class ManySpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
     method: Literal["many"] = "many"
-    dataset_id: str | None = None
-    target_dataset_id: str | None = None
-    release_id: str | None = None
-    model_job_id: str | None = None
+    dataset_id: DatasetId | None = None
+    target_dataset_id: DatasetId | None = None
+    release_id: ReleaseId | None = None
+    model_job_id: JobId | None = None
+    release_ids: tuple[ReleaseId, ...] = ()
 
 
 def fill(spec: ManySpec, given: Given) -> ManySpec:
@@ -41,7 +43,6 @@ def fine(spec: ManySpec, given: Given) -> list[FieldError]:
 def many(check: Callable[[ManySpec, Given], list[FieldError]] = fine, *, draws: bool = False) -> Method:
     return Method(
         "many", JobKind.AUDIT, ManySpec, Contract, Queue.BATCH, fill=fill, check=check, draws=draws,
-        datasets=("dataset_id", "target_dataset_id"), releases=("release_id",), jobs=("model_job_id",),
     )  # fmt: skip
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from app.contracts.base import new_id
+from app.contracts.draws import refuse_repeat
 from app.contracts.jobs import JobState
 from app.db.repositories import draws, releases
 from app.errors import FieldError, InfeasibleError
-from app.jobs.draws import refuse_repeat
 from app.jobs.inputs import Given
 from app.jobs.methods import Method
 from tests.jobs.many import SECONDS, ManySpec, ask, many, somebody_waits, wait_for

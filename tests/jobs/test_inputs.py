@@ -8,6 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from app.contracts.inputs import listed
 from app.contracts.jobs import JobState
 from app.db.models.job_input import job_input
 from app.errors import FieldError, InvalidError
@@ -37,7 +38,7 @@ def test_every_input_is_remembered_by_its_field_in_order(service: Service) -> No
         ("target_dataset_id", other),
     ]
     release = inputs.releases["release_id"]
-    assert (release.id, release.method, release.rows, release.flags) == (release_id, "boxes", 9, ["tight"])
+    assert (release.id, release.method, release.rows, release.flags) == (release_id, "boxes", 9, ("tight",))
     assert (release.spec["k"], release.sha256) == (5, "a")
     assert (inputs.jobs["model_job_id"].id, inputs.jobs["model_job_id"].state) == (earlier, "succeeded")
 
@@ -56,6 +57,16 @@ def test_a_method_is_given_what_the_specification_names(service: Service) -> Non
     assert [column.name for column in given.releases["release_id"].columns] == ["box"]
     assert given.jobs["model_job_id"].state is JobState.SUCCEEDED
     assert given.earlier_draws == 0
+
+
+def test_each_of_a_list_of_ids_is_an_input_at_its_place(service: Service) -> None:
+    releases = tuple(published(service, service.dataset())[1] for _ in range(2))
+    inputs = service.claim(ask(service, release_ids=releases)).inputs
+    assert [one.id for one in listed(inputs.releases, "release_ids").values()] == list(releases)
+    assert list(inputs.releases) == ["release_ids/0", "release_ids/1"]
+    with pytest.raises(InvalidError) as refused:
+        ask(service, release_ids=(releases[0], "nothing_absent"))
+    assert pointers(refused.value) == ["/release_ids/1"]
 
 
 def test_the_result_of_an_earlier_job_is_read_wherever_it_lies(service: Service) -> None:

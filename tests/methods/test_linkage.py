@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from app.contracts.datasets import DatasetColumn, NumericSummary, Profile
+from app.contracts.inputs import DatasetInput, ReleaseInput
 from app.contracts.linkage import LinkageSpec
-from app.jobs.inputs import Given, ReleaseInput
+from app.jobs.inputs import Given
 from app.jobs.linkage import check
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
@@ -193,10 +194,11 @@ def test_what_cannot_be_attacked_is_refused_at_its_place(
 
 def test_releases_that_link_nobody_are_refused_by_name() -> None:
     spec = LinkageSpec(method="linkage", release_id="rel_1", dataset_id="ds_1")
-    release = ReleaseInput("rel_1", "swaps", "ds_1", 3, (), (), {"columns": ["x"]}, linked=True)
-    (error,) = check(
-        spec, Given(releases={"release_id": release}, datasets={"dataset_id": Profile(rows=3, columns=())})
+    release = ReleaseInput(
+        id="rel_1", method="swaps", dataset_id="ds_1", rows=3, columns=(), flags=(), spec={}, link_key="jobs/link"
     )
+    dataset = DatasetInput(id="ds_1", sha256="e" * 64, profile=Profile(rows=3, columns=()))
+    (error,) = check(spec, Given(datasets={"dataset_id": dataset}, releases={"release_id": release}))
     assert error.pointer == "/release_id"
     assert "`swaps`" in error.detail
 

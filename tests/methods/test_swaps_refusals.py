@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from app.contracts.groups import GroupSpec
+from app.contracts.rule_models import model_of
 from app.contracts.swaps import SwapsSpec
-from app.jobs.swaps import model_of
 from tests.methods.asking import run, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 

@@ -5,7 +5,7 @@ import ctypes
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
+from app.contracts.releases import ReleaseFormat
 from app.contracts.warnings import WarningCode, warning
 from app.db.repositories import jobs
-from app.db.session import Connection
+from app.db.session import Database
 from app.errors import InfeasibleError
+from app.settings import get_settings
 from tests.probe.contract import ProbeSpec
-from workers.methods.protocol import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.frames.files import ReleaseFile
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome, ReleaseDraft
+from workers.methods.protocol import Arrays
 
 #: What a planted exception says; it must appear in no log and in no answer.
 SECRET = "cell-value-4711-secret"
@@ -81,15 +86,13 @@ class ProbeRunner:
             time.sleep(0.02)
         _note(spec, "finished")
         if spec.fail == "cancel":
-            with job.database.unit_of_work() as unit:
-                jobs.request_cancel(unit.connection, owner=job.owner, job_id=job.id)
+            _cancel(job.id)
         drawn = [float("nan")] if spec.fail == "nan" else state.drawn.tolist()
         return Outcome(
             summary={"steps": len(state.drawn)},
             result={"drawn": drawn, "padding": "x" * spec.result_bytes},
             warnings=[warning(WarningCode.ONE_COLUMN, "the job says", "/spec/steps")] if spec.warn else (),
-            release=_draft(job, warn=spec.warn) if spec.release and job.part is None else None,
-            record=_refuse if spec.fail == "record" else lambda _: _fall_into(spec, "record"),
+            release=_draft(job, spec) if spec.release and job.part is None else None,
         )
 
     def pack(self, state: ProbeState) -> Arrays:
@@ -149,22 +152,40 @@ def _fail(kind: str) -> None:
             np.empty(6 << 30, dtype=np.uint8)  # never touched: only the limit can refuse it
 
 
-def _refuse(_connection: Connection) -> None:
-    raise InfeasibleError("found only while writing")
+def _cancel(job_id: str) -> None:
+    """As its owner would, from elsewhere."""
+    database = Database(get_settings().database_url, pool_size=1)
+    with database.unit_of_work() as unit:
+        jobs.request_cancel(unit.connection, owner="tester", job_id=job_id)
+    database.close()
 
 
-def _draft(job: JobContext, *, warn: bool) -> ReleaseDraft:
+class ReadWhenWritten(list[dict[str, Any]]):
+    """Statistics that are in trouble when they are read: within the transaction that publishes them."""
+
+    def __init__(self, spec: ProbeSpec, statistics: list[dict[str, Any]]) -> None:
+        super().__init__(statistics)
+        self._spec = spec
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        _fall_into(self._spec, "record")
+        if self._spec.fail == "record":
+            raise InfeasibleError("found only while writing")
+        return super().__iter__()
+
+
+def _draft(job: JobContext, spec: ProbeSpec) -> ReleaseDraft:
     files = {}
-    for name in ("csv", "parquet"):
+    for name in (ReleaseFormat.CSV, ReleaseFormat.PARQUET):
         path = job.scratch / f"release.{name}"
         path.write_bytes(f"{job.id} {name}\n".encode() * 1000)
         body = path.read_bytes()
-        files[name] = DraftFile(path, hashlib.sha256(body).hexdigest(), len(body))
+        files[name] = ReleaseFile(path, hashlib.sha256(body).hexdigest(), len(body))
     return ReleaseDraft(
         rows=7,
         columns=[{"name": "age", "type": "integer"}],
         files=files,
-        statistics=[{"kind": "mean", "of": ["age"], "estimate": 38.6}],
+        statistics=ReadWhenWritten(spec, [{"kind": "mean", "of": ["age"], "estimate": 38.6}]),
         parameters={"k": 5},
-        warnings=[warning(WarningCode.ONE_COLUMN, "the release says")] if warn else (),
+        warnings=[warning(WarningCode.ONE_COLUMN, "the release says")] if spec.warn else (),
     )

@@ -14,7 +14,6 @@ from app.contracts.datasets import FileFormat, ReadOptions
 from app.contracts.ingest import IngestSpec
 from app.db.models.provenance import provenance
 from app.db.repositories import datasets, releases
-from app.db.repositories.job_inputs import NewInput
 from app.embedded.broker import BrokerServer
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
@@ -65,7 +64,6 @@ class Releases:
             spec = IngestSpec(dataset_id=dataset_id, options=options, staged_key="staging/none", bytes=1)
             submission = Submission(
                 owner=self.owner, key_id=None, spec=spec, kind="anonymization", queue="nobody",
-                inputs=(NewInput(role="dataset_id", dataset_id=dataset_id),),
             )  # fmt: skip
             broker = JobQueue(Settings(redis_url=self.processes.settings["REDIS_URL"]))
             job_id = submit(unit, submission=submission, broker=broker, max_unfinished=1000)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.db.repositories import datasets, expiry, release_links, releases
+from app.db.repositories import datasets, expiry, inputs, release_links, releases
 from app.releases.delete import remove_leftovers
 from tests.releases.conftest import Releases
 
@@ -29,6 +29,13 @@ def _row(published: Releases, release_id: str) -> dict[str, Any]:
     with published.processes.database.read() as connection:
         statement = "SELECT job_id, dataset_id FROM release WHERE id = %s"
         return dict(connection.exec_driver_sql(statement, (release_id,)).mappings().one())
+
+
+def link_of(published: Releases, release_id: str, *, owner: str = "") -> str | None:
+    """What a submission finds of it."""
+    with published.processes.database.unit_of_work() as unit:
+        found = inputs.lock_release(unit.connection, owner=owner or published.owner, release_id=release_id)
+    return None if found is None else found.link_key
 
 
 def stored(published: Releases, key: str) -> bool:
@@ -56,8 +63,7 @@ def test_deleting_either_removes_the_link_at_once(published: Releases, goes: str
     assert published.client.delete(path).status_code == 204
     assert not stored(published, key)
     assert stored(published, other)
-    with published.processes.database.read() as connection:
-        assert release_links.get_key(connection, owner=published.owner, release_id=release_id) is None
+    assert link_of(published, release_id) is None
 
 
 @pytest.mark.parametrize("goes", ["release", "original"])
@@ -70,8 +76,7 @@ def test_housekeeping_ends_a_removal_that_was_interrupted(published: Releases, g
             releases.mark_deleted(unit.connection, release_id=release_id, now=now)
         else:
             datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
-    with database.read() as connection:
-        assert release_links.get_key(connection, owner=published.owner, release_id=release_id) is None
+    assert link_of(published, release_id) is None
     assert remove_leftovers(database=database, storage=published.storage) >= 1
     assert not stored(published, key)
     assert remove_leftovers(database=database, storage=published.storage) == 0
@@ -81,5 +86,5 @@ def test_a_link_is_no_orphan_and_another_owners_is_nobodys(published: Releases) 
     release_id, _, key = publish_linked(published)
     with published.processes.database.read() as connection:
         assert expiry.referenced(connection, keys=[key, "jobs/job_x/link-1.npy"]) == {key}
-        assert release_links.get_key(connection, owner=published.owner, release_id=release_id) == key
-        assert release_links.get_key(connection, owner="somebody-else", release_id=release_id) is None
+    assert link_of(published, release_id) == key
+    assert link_of(published, release_id, owner="somebody-else") is None

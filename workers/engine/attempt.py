@@ -11,7 +11,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,15 +44,9 @@ from workers.engine.resources import WorkerResources
 from workers.engine.scratch import scratch_folder
 from workers.engine.traces import Traces
 from workers.engine.warming import at_work
-from workers.methods.protocol import (
-    CancelRequestedError,
-    Checkpointing,
-    JobContext,
-    Outcome,
-    Runner,
-    ShutdownRequestedError,
-    SplitRequestedError,
-)
+from workers.methods.context import CancelRequestedError, JobContext, ShutdownRequestedError
+from workers.methods.outcome import Outcome
+from workers.methods.protocol import Checkpointing, Runner, SplitRequestedError
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
@@ -142,7 +135,7 @@ class Attempt:
     def _compute(self) -> Outcome:
         runner = runner_for(self._claimed.method)
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
-        job = with_secrets(runner, job)
+        job = with_secrets(runner, job, self._claimed, self._resources)
         state, rng, steps = self._begin(runner, job)
         while not runner.done(state):
             try:
@@ -154,7 +147,7 @@ class Attempt:
             steps += 1
             self._heart.report(runner.progress(state))
             self._checkpoint(runner, state, rng, steps)
-        return runner.finish(state, replace(job, storage=self._traces), rng=rng)
+        return runner.finish(state, job, rng=rng)
 
     def _checkpoint(
         self, runner: Runner[Any], state: Any, rng: np.random.Generator, steps: int, *, now: bool = False
@@ -170,16 +163,16 @@ class Attempt:
 
     def _begin(self, runner: Runner[Any], job: JobContext) -> tuple[Any, np.random.Generator, int]:
         if isinstance(runner, Checkpointing):
-            self._checkpoints = Checkpoints(job, attempt=self._claimed.attempt)
+            self._checkpoints = Checkpoints(job, self._resources, attempt=self._claimed.attempt)
             taken = self._checkpoints.last(runner) if self._claimed.attempt > 1 else None
             if taken is not None:
                 log.info("job.resumed", steps=taken.steps)
                 return runner.unpack(job, taken.arrays), taken.rng, taken.steps
         rng = new_generator(self._claimed.seed)
-        state = join(runner, job, self._claimed)
+        state = join(runner, job, self._claimed, self._resources)
         if state is None:
             state = runner.init(job, rng=rng)
-            split(runner, state, job, self._claimed)
+            split(runner, state, job, self._claimed, self._resources)
         return state, rng, 0
 
     def _tick(self, progress: Progress) -> None:

@@ -13,7 +13,9 @@ import structlog
 
 from app.db.repositories import checkpoints
 from workers.engine.randomness import pack_generator, unpack_generator
-from workers.methods.protocol import Arrays, Checkpointing, JobContext
+from workers.engine.resources import WorkerResources
+from workers.methods.context import JobContext
+from workers.methods.protocol import Arrays, Checkpointing
 
 S = TypeVar("S")
 
@@ -35,15 +37,17 @@ class Taken:
 class Checkpoints:
     """Checkpoints of one attempt."""
 
-    def __init__(self, job: JobContext, *, attempt: int) -> None:
+    def __init__(self, job: JobContext, resources: WorkerResources, *, attempt: int) -> None:
         self._job, self._attempt = job, attempt
+        self._database, self._storage = resources.database, resources.storage
+        self._every_seconds = resources.settings.checkpoint_seconds
         self._count = 0
         self._resumed = False
         self._saved_at = time.monotonic()
 
     def due(self) -> bool:
         """Whether the last one is old enough."""
-        return time.monotonic() - self._saved_at >= self._job.settings.checkpoint_seconds
+        return time.monotonic() - self._saved_at >= self._every_seconds
 
     def save(self, runner: Checkpointing[S], state: S, *, rng: np.random.Generator, steps: int) -> None:
         """Store the state, point to it, delete the one before it.
@@ -58,14 +62,14 @@ class Checkpoints:
         packed = {_STATE + name: array for name, array in runner.pack(state).items()}
         stamps: Arrays = {"steps": np.array(steps), _ALGORITHM: np.array(self._algorithm(runner))}
         np.savez(path, allow_pickle=False, **stamps, **pack_generator(rng), **packed)
-        self._job.storage.put_file(key, path)
+        self._storage.put_file(key, path)
         path.unlink()
-        with self._job.database.unit_of_work() as unit:
+        with self._database.unit_of_work() as unit:
             former = checkpoints.point(
                 unit.connection, job_id=self._job.id, attempt=self._attempt, steps=steps, key=key
             )
         if former is not None:
-            self._job.storage.delete(former)
+            self._storage.delete(former)
         self._count += 1
         self._saved_at = time.monotonic()
 
@@ -75,12 +79,13 @@ class Checkpoints:
 
     def last(self, runner: Checkpointing[S]) -> Taken | None:
         """The newest checkpoint of any attempt; None when there is none that this runner can go on from."""
-        with self._job.database.read() as connection:
+        with self._database.read() as connection:
             key = checkpoints.last(connection, job_id=self._job.id)
         if key is None:
             return None
+        path = self._job.scratch / "last-checkpoint.npz"
         try:
-            path = self._job.fetch(key)
+            self._storage.fetch(key, path)
         except FileNotFoundError:
             log.warning("checkpoint.missing", job_id=self._job.id)
             return None
@@ -101,6 +106,6 @@ class Checkpoints:
         """Remove every checkpoint of the job, whichever attempt took it."""
         if not self._count and not self._resumed:
             return
-        for stored in list(self._job.storage.list(f"jobs/{self._job.id}/")):
+        for stored in list(self._storage.list(f"jobs/{self._job.id}/")):
             if "/checkpoint-" in stored.key:
-                self._job.storage.delete(stored.key)
+                self._storage.delete(stored.key)

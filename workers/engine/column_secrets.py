@@ -6,17 +6,19 @@ from typing import Any
 
 import structlog
 
+from app.db.repositories.claims import Claim
 from app.errors import SureboxError
 from app.secrets.keep import column_secrets, seal_anew
 from app.secrets.seal import service_sealer
-from workers.engine.resources import resources
+from workers.engine.resources import WorkerResources, resources
 from workers.frames.digests import column_digest
-from workers.methods.protocol import JobContext, Keyed, Runner
+from workers.methods.context import JobContext
+from workers.methods.protocol import Keyed, Runner
 
 log = structlog.get_logger(__name__)
 
 
-def with_secrets(runner: Runner[Any], job: JobContext) -> JobContext:
+def with_secrets(runner: Runner[Any], job: JobContext, claimed: Claim, at: WorkerResources) -> JobContext:
     """The job with the secrets that its runner is keyed by; under a given seed they follow from that.
 
     Raises
@@ -33,7 +35,7 @@ def with_secrets(runner: Runner[Any], job: JobContext) -> JobContext:
     if job.seed is not None:
         made = [hmac.digest(f"surebox seed {job.seed}".encode(), digest, "sha256") for digest in digests]
     else:
-        made = column_secrets(job.database, service_sealer(job.settings), owner=job.owner, digests=digests)
+        made = column_secrets(at.database, service_sealer(at.settings), owner=claimed.owner, digests=digests)
     return replace(job, secrets=dict(zip(names, made, strict=True)))
 
 

@@ -1,23 +1,29 @@
 """When a job's work goes to parts, and what they found."""
 
+import json
 from typing import Any
 
 from app.db.repositories import parts, workers
 from app.db.repositories.claims import Claim
 from app.observability.job_metrics import WORKER_SECONDS
-from workers.methods.protocol import JobContext, Runner, SplitRequestedError, Splitting
+from workers.engine.input_files import InputFiles
+from workers.engine.resources import WorkerResources
+from workers.methods.context import JobContext
+from workers.methods.protocol import Runner, SplitRequestedError, Splitting
 
 
-def join(runner: Runner[Any], job: JobContext, claimed: Claim) -> Any:
+def join(runner: Runner[Any], job: JobContext, claimed: Claim, resources: WorkerResources) -> Any:
     """The state of a whole whose parts have ended; None for a job that has none."""
     if claimed.parts is None or claimed.whole_id is not None or not isinstance(runner, Splitting):
         return None
-    with job.database.read() as connection:
+    with resources.database.read() as connection:
         found = parts.results(connection, whole_id=job.id)
-    return runner.join(job, [job.stored(result) for result in found])
+    files = InputFiles(claimed, resources, scratch=job.scratch)
+    paths = [files.result(f"part-{place}", result) for place, result in enumerate(found)]
+    return runner.join(job, [json.loads(path.read_bytes()) for path in paths])
 
 
-def split(runner: Runner[Any], state: Any, job: JobContext, claimed: Claim) -> None:
+def split(runner: Runner[Any], state: Any, job: JobContext, claimed: Claim, resources: WorkerResources) -> None:
     """Leave the job's work to parts if there is enough of it, and more than one process to do it.
 
     Raises
@@ -27,7 +33,7 @@ def split(runner: Runner[Any], state: Any, job: JobContext, claimed: Claim) -> N
     """
     if claimed.parts is not None or not isinstance(runner, Splitting):
         return
-    with job.database.read() as connection:
+    with resources.database.read() as connection:
         hands = workers.hands(connection, queue=claimed.queue, within_seconds=WORKER_SECONDS)
     count = runner.parts(state, job, hands=hands) if hands > 1 else 1
     if count > 1:

@@ -19,7 +19,7 @@ from app.db.repositories import claims, parts
 from app.db.session import Database
 from app.errors import FencedError, TimeLimitError, UnavailableError
 from app.settings import Settings
-from workers.methods.protocol import CancelRequestedError, ShutdownRequestedError
+from workers.methods.context import CancelRequestedError, ShutdownRequestedError
 
 #: A step may take half a second; one that is not back this long after it was to stop overruns.
 GRACE_SECONDS = 0.75

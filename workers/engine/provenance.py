@@ -16,8 +16,8 @@ from typing import Any
 
 from prov.model import ProvActivity, ProvAgent, ProvDocument, ProvEntity
 
+from app.contracts.inputs import Inputs
 from app.db.repositories.claims import Claim
-from app.db.repositories.job_inputs import Inputs
 from app.db.repositories.provenance import ProvenanceRecord
 
 _NAMESPACE = "urn:surebox:"
@@ -120,12 +120,12 @@ def _used(document: ProvDocument, job: ProvActivity, inputs: Inputs) -> list[Pro
     sources: dict[str, ProvEntity] = {}
     for role, dataset in inputs.datasets.items():
         facts: dict[str, Any] = {"surebox:sha256": dataset.sha256}
-        if dataset.rows is not None:
+        if dataset.key is not None:
             facts["surebox:rows"] = dataset.rows
         _use(document, job, sources, role=role, name=dataset.id, facts=facts)
     for role, release in inputs.releases.items():
         facts = {"surebox:rows": release.rows, "surebox:method": release.method}
-        if release.sha256 is not None:
+        if release.sha256:
             facts["surebox:sha256"] = release.sha256
         _use(document, job, sources, role=role, name=release.id, facts=facts)
     for role, earlier in inputs.jobs.items():

@@ -6,18 +6,22 @@ A process that dies between the two leaves objects that no row points to; housek
 import hashlib
 import json
 from dataclasses import dataclass
+from uuid import uuid4
 
 from app.contracts.base import new_id
+from app.contracts.datasets import Profile
+from app.contracts.draws import refuse_repeat
+from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
-from app.db.repositories import claims, draws, provenance, release_links, releases
+from app.db.repositories import claims, datasets, draws, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.job_results import StoredResult
 from app.db.session import Connection
-from app.jobs.draws import refuse_repeat
+from app.errors import ConflictError
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.provenance import Published, record
-from workers.methods.protocol import Outcome, ReleaseDraft
+from workers.methods.outcome import DatasetDraft, Outcome, ReleaseDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +36,30 @@ class StoredRelease:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredDataset:
+    """A typed copy that is stored."""
+
+    id: str
+    profile: Profile
+    key: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """An outcome with its bytes in place."""
 
     outcome: Outcome
     result: StoredResult
     release: StoredRelease | None
+    dataset: StoredDataset | None = None
 
 
 def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> Stored:
     """Store what is too large for a row, under its checksum."""
     release = None if outcome.release is None else _store_release(claimed, outcome.release, storage=storage)
-    return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release)
+    dataset = None if outcome.dataset is None else _store_dataset(claimed, outcome.dataset, storage=storage)
+    return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release, dataset)
 
 
 def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
@@ -70,8 +86,8 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
     if release is not None:
         _refuse_repeat(connection, claimed, release.draft)
         _insert_release(connection, claimed, release)
-    if stored.outcome.record is not None:
-        stored.outcome.record(connection)
+    if stored.dataset is not None:
+        _set_ready(connection, stored.dataset)
     if claimed.kind == JobKind.QUERY:  # forgotten within the hour, and nothing comes of it but its answer
         return
     provenance.write(
@@ -97,6 +113,28 @@ def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> 
     if claimed.seed is not None and "reproducible" not in flags:
         flags.append("reproducible")
     return StoredRelease(release_id, draft, tuple(flags), tuple(files), _store_link(claimed, draft, storage=storage))
+
+
+def _store_dataset(claimed: Claim, draft: DatasetDraft, *, storage: Storage) -> StoredDataset:
+    dataset = _made_from(claimed)
+    key = f"datasets/{dataset.id}/{uuid4().hex}.parquet"  # an attempt's own
+    storage.put_file(key, draft.path)
+    return StoredDataset(dataset.id, draft.profile, key, draft.path.stat().st_size)
+
+
+def _set_ready(connection: Connection, stored: StoredDataset) -> None:
+    ready = datasets.set_ready(
+        connection, dataset_id=stored.id, profile=stored.profile, data_key=stored.key, data_bytes=stored.bytes
+    )
+    if not ready:
+        raise ConflictError("the dataset was not waiting to be read any more")
+
+
+def _made_from(claimed: Claim) -> DatasetInput:
+    if claimed.inputs.dataset is None:
+        msg = f"job {claimed.id} made something of a dataset without one"
+        raise ValueError(msg)
+    return claimed.inputs.dataset
 
 
 def _store_link(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> tuple[str, int] | None:
@@ -131,11 +169,7 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) 
 
 
 def _insert_release(connection: Connection, claimed: Claim, release: StoredRelease) -> None:
-    made_from = claimed.inputs.dataset
-    if made_from is None:
-        msg = f"job {claimed.id} made a release without a dataset"
-        raise ValueError(msg)
-    draft = release.draft
+    made_from, draft = _made_from(claimed), release.draft
     releases.insert_release(
         connection,
         new=releases.NewRelease(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from app.contracts.datasets import ColumnType
 from app.contracts.microfiles import Derived, Recodings
-from app.jobs.harmonising import parsed, recoded_type
+from app.contracts.recoding import parsed, recoded_type
 from workers.frames.upload.building import ARROW_TYPES
 
 _TYPES = {arrow: kind for kind, arrow in ARROW_TYPES.items()}

@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.contracts.releases import DEFAULT_FORMATS, ReleaseFormat
+from workers.frames.files import ReleaseFile
 
 Values: TypeAlias = npt.NDArray[Any] | pa.Array | pa.ChunkedArray
 
@@ -36,15 +37,6 @@ _RUN_ROWS: Final = 1 << 16
 _TEXT_ROWS: Final = 1 << 14
 #: Text that a spreadsheet runs as a formula when it opens a CSV file; a lone sign is none.
 FORMULA: Final = r"(?s)^[=+\-@\t\r]."
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseFile:
-    """One file of a release."""
-
-    path: Path
-    sha256: str
-    bytes: int
 
 
 class _HashedFile(io.RawIOBase):

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, tuple_, update
 
+from app.contracts.inputs import Inputs
 from app.contracts.jobs import JobState, Progress
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.models.job import job
@@ -19,7 +20,7 @@ from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_progress import change, job_progress
 from app.db.models.job_result import job_result
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
-from app.db.repositories.job_inputs import Inputs, of_job
+from app.db.repositories.inputs import of_job
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify

@@ -1,105 +1,116 @@
-"""The datasets, releases and earlier jobs that a submission names. Each lock keeps deletions away until its end."""
+"""What jobs work on: looked up where a submission names it, and again for the worker that has claimed the job.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+A submission locks what it finds: nothing of it can be deleted until the transaction ends.
+"""
+
 from typing import Any
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, RowMapping, Select, select
 
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
+from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
+from app.contracts.jobs import JobState
+from app.contracts.releases import ReleaseColumn
 from app.db.models.dataset import dataset
 from app.db.models.job import job
+from app.db.models.job_input import job_input
 from app.db.models.release import release
+from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
 
-
-@dataclass(frozen=True, slots=True)
-class FoundDataset:
-    """A dataset that a submission names; its profile once it is ready."""
-
-    state: DatasetState
-    sha256: str
-    profile: Profile | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRelease:
-    """A release that a submission names, the specification it was made with, and whether its rows can be linked."""
-
-    id: str
-    method: str
-    dataset_id: str
-    rows: int
-    columns: Sequence[Mapping[str, str]]
-    flags: Sequence[str]
-    spec: Mapping[str, Any]
-    linked: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundJob:
-    """An earlier job that a submission names."""
-
-    id: str
-    method: str
-    state: str
-    spec: Mapping[str, Any]
-    result_erased: bool
-
-
-_LINKED = (
-    exists()
-    .where(release_link.c.release_id == release.c.id, dataset.c.id == release_link.c.dataset_id)
-    .where(dataset.c.state != DatasetState.DELETED, job.c.erased_at.is_(None))
+_original = dataset.alias("original")
+#: A link goes with the release, with its job and with its original; what is to be removed is already gone.
+_LINK = (
+    select(release_link.c.key)
+    .join(_original, _original.c.id == release_link.c.dataset_id)
+    .where(release_link.c.release_id == release.c.id, _original.c.state != DatasetState.DELETED)
+    .where(job.c.erased_at.is_(None))
     .correlate(release, job)
+    .scalar_subquery()
+    .label("link_key")
 )
+_DATASET = select(
+    dataset.c.id, dataset.c.state, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric,
+    dataset.c.data_key,
+)  # fmt: skip
+_RELEASE = (
+    select(
+        release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
+        job.c.spec, release_file.c.key, release_file.c.sha256, _LINK,
+    )
+    .join(job, job.c.id == release.c.job_id)
+    .outerjoin(release_file, (release_file.c.release_id == release.c.id) & (release_file.c.format == "parquet"))
+)  # fmt: skip
+_JOB = select(job.c.id, job.c.method, job.c.state, job.c.spec, job.c.result_erased_at.is_not(None).label("erased"))
 
 
-def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> FoundDataset | None:
+def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> DatasetInput | None:
     """The owner's dataset of this id, which cannot be deleted until the transaction ends."""
-    if "\x00" in dataset_id:  # Postgres refuses the character itself
-        return None
-    statement = (
-        select(dataset.c.state, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric)
-        .where(dataset.c.id == dataset_id, dataset.c.owner == owner, dataset.c.state != DatasetState.DELETED)
-        .with_for_update(read=True)
-    )
-    row = connection.execute(statement).first()
-    if row is None:
-        return None
-    if row.state != DatasetState.READY:
-        return FoundDataset(DatasetState(row.state), row.sha256, None)
-    profile = Profile(
-        rows=row.rows,
-        columns=tuple(DatasetColumn.model_validate(column) for column in row.columns),
-        numeric={name: NumericSummary.model_validate(summary) for name, summary in (row.numeric or {}).items()},
-    )
-    return FoundDataset(DatasetState.READY, row.sha256, profile)
+    mine = _DATASET.where(dataset.c.id == dataset_id, dataset.c.owner == owner, dataset.c.state != DatasetState.DELETED)
+    row = _first(connection, mine.with_for_update(read=True), dataset_id)
+    return None if row is None else _dataset(row)
 
 
-def lock_release(connection: Connection, *, owner: str, release_id: str) -> FoundRelease | None:
+def lock_release(connection: Connection, *, owner: str, release_id: str) -> ReleaseInput | None:
     """The owner's release of this id, which cannot be deleted until the transaction ends."""
-    if "\x00" in release_id:
-        return None
-    statement = (
-        select(
-            release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
-            job.c.spec, _LINKED.label("linked"),
-        )
-        .join(job, job.c.id == release.c.job_id)
-        .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
-        .with_for_update(read=True, of=release)
-    )  # fmt: skip
-    row = connection.execute(statement).mappings().first()
-    return None if row is None else FoundRelease(**row)
+    mine = _RELEASE.where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+    row = _first(connection, mine.with_for_update(read=True, of=release), release_id)
+    return None if row is None else _release(row)
 
 
-def get_job(connection: Connection, *, owner: str, job_id: str) -> FoundJob | None:
+def lock_job(connection: Connection, *, owner: str, job_id: str) -> JobInput | None:
     """The owner's listed job of this id, of which nothing can be erased until the transaction ends."""
-    if "\x00" in job_id:
+    mine = _JOB.where(job.c.id == job_id, job.c.owner == owner, job.c.listed, job.c.erased_at.is_(None))
+    row = _first(connection, mine.with_for_update(read=True, key_share=True), job_id)
+    return None if row is None else _job(row)
+
+
+def of_job(connection: Connection, *, job_id: str) -> Inputs:
+    """What a claimed job works on."""
+    roles = connection.execute(
+        select(job_input.c.role, job_input.c.dataset_id, job_input.c.release_id, job_input.c.source_job_id)
+        .where(job_input.c.job_id == job_id)
+        .order_by(job_input.c.position)
+    ).all()
+    datasets = _rows(connection, _DATASET, dataset.c.id, [row.dataset_id for row in roles])
+    releases = _rows(connection, _RELEASE, release.c.id, [row.release_id for row in roles])
+    jobs = _rows(connection, _JOB, job.c.id, [row.source_job_id for row in roles])
+    return Inputs(
+        {row.role: _dataset(datasets[row.dataset_id]) for row in roles if row.dataset_id is not None},
+        {row.role: _release(releases[row.release_id]) for row in roles if row.release_id is not None},
+        {row.role: _job(jobs[row.source_job_id]) for row in roles if row.source_job_id is not None},
+    )
+
+
+def _first(connection: Connection, statement: Select[Any], wanted: str) -> RowMapping | None:
+    if "\x00" in wanted:  # Postgres refuses the character itself
         return None
-    erased = job.c.result_erased_at.is_not(None).label("result_erased")
-    statement = select(job.c.id, job.c.method, job.c.state, job.c.spec, erased)
-    mine = statement.where(job.c.id == job_id, job.c.owner == owner, job.c.listed, job.c.erased_at.is_(None))
-    row = connection.execute(mine.with_for_update(read=True, key_share=True)).mappings().first()
-    return None if row is None else FoundJob(**row)
+    return connection.execute(statement).mappings().first()
+
+
+def _rows(connection: Connection, statement: Select[Any], column: Any, ids: list[str | None]) -> dict[str, RowMapping]:
+    wanted = {one for one in ids if one is not None}
+    if not wanted:
+        return {}
+    return {row["id"]: row for row in connection.execute(statement.where(column.in_(wanted))).mappings()}
+
+
+def _dataset(row: RowMapping) -> DatasetInput:
+    found = DatasetInput(id=row["id"], sha256=row["sha256"], state=DatasetState(row["state"]))
+    if row["columns"] is None:
+        return found
+    profile = Profile(
+        rows=row["rows"],
+        columns=tuple(DatasetColumn.model_validate(column) for column in row["columns"]),
+        numeric={name: NumericSummary.model_validate(summary) for name, summary in (row["numeric"] or {}).items()},
+    )
+    return DatasetInput(id=found.id, sha256=found.sha256, state=found.state, profile=profile, key=row["data_key"])
+
+
+def _release(row: RowMapping) -> ReleaseInput:
+    columns = tuple(ReleaseColumn.model_validate(column) for column in row["columns"])
+    return ReleaseInput(**{**row, "columns": columns, "flags": tuple(row["flags"]), "sha256": row["sha256"] or ""})
+
+
+def _job(row: RowMapping) -> JobInput:
+    return JobInput(**{**row, "state": JobState(row["state"])})

@@ -16,19 +16,6 @@ def insert_link(connection: Connection, *, release_id: str, dataset_id: str, key
     connection.execute(insert(release_link).values(release_id=release_id, dataset_id=dataset_id, key=key, bytes=size))
 
 
-def get_key(connection: Connection, *, owner: str, release_id: str) -> str | None:
-    """Where the link of the owner's release lies; None when there is none, or no longer."""
-    statement = (
-        select(release_link.c.key)
-        .join(release, release.c.id == release_link.c.release_id)
-        .join(dataset, dataset.c.id == release_link.c.dataset_id)
-        .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
-        .join(job, job.c.id == release.c.job_id)
-        .where(dataset.c.state != DatasetState.DELETED, job.c.erased_at.is_(None))
-    )
-    return connection.execute(statement).scalar_one_or_none()
-
-
 def due(
     connection: Connection, *, limit: int, release_id: str | None = None, dataset_id: str | None = None
 ) -> list[str]:

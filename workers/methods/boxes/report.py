@@ -12,11 +12,11 @@ from app.contracts.boxes import (
     RestrictedStatistic,
     StatisticResult,
 )
+from app.contracts.inputs import DatasetInput
 from surebox_verify.core.intervals import Interval
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome, Certificate
-from workers.methods.protocol import DatasetRef
 
 #: What a release says of a statistic; everything else is restricted to the job's owner.
 PUBLIC = tuple(StatisticResult.model_fields)
@@ -114,7 +114,7 @@ def flags(spec: BoxesSpec, boxes: Boxes) -> list[str]:
     return [name for name, is_raised in raised.items() if is_raised]
 
 
-def release_schema(spec: BoxesSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+def release_schema(spec: BoxesSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:
     """Names and types of the release's columns."""
     types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
     ends = [{"name": f"{name}_{end}", "type": "number"} for name in spec.columns for end in ("lo", "hi")]

@@ -27,7 +27,8 @@ from workers.methods.boxes import report as boxes_report
 from workers.methods.boxes import warnings as boxes_warnings
 from workers.methods.boxes.arranged import Arrangement, arranged
 from workers.methods.boxes.demands import demands
-from workers.methods.protocol import DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome, ReleaseDraft
 
 #: Share of the whole job that is spent before the algorithm and before the release is written.
 _READ, _COMPUTED = 0.1, 0.8
@@ -136,7 +137,7 @@ class BoxesRunner:
             release=ReleaseDraft(
                 rows=len(order),
                 columns=boxes_report.release_schema(spec, job.dataset),
-                files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+                files=files,
                 flags=boxes_report.flags(spec, outcome.boxes),
                 warnings=boxes_warnings.unplaced(said),
                 statistics=boxes_report.public_statistics(result),

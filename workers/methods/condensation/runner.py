@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.contracts.condensation import CondensationResult, CondensationSpec
+from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
 from surebox_verify.core.errors import InvalidColumnError
@@ -16,7 +17,8 @@ from workers.algorithms.uncertain.condensation.condensation import CondensationS
 from workers.frames.columns import take_rows
 from workers.frames.records import Records, complete_records
 from workers.frames.release import write_release
-from workers.methods.protocol import DatasetRef, DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.released.links import write_link
 
 #: Share of the whole job that is spent before the groups and before the release is written.
@@ -92,7 +94,7 @@ class CondensationRunner:
             release=ReleaseDraft(
                 rows=len(link),
                 columns=_schema(spec, job.dataset),
-                files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+                files=files,
                 flags=_flags(spec),
                 parameters=spec.model_dump(mode="json", include={"method", "columns", "k", "keep"}),
                 link=write_link(link, job.scratch),
@@ -121,7 +123,7 @@ def _flags(spec: CondensationSpec) -> list[str]:
     return [name for name, is_raised in raised.items() if is_raised]
 
 
-def _schema(spec: CondensationSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+def _schema(spec: CondensationSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:
     """Names and types of the release's columns."""
     types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
     return [

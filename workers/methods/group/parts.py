@@ -10,8 +10,8 @@ from surebox_verify.core.types import BoolArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Kept
 from workers.algorithms.groups.rules.rules import evaluate
+from workers.methods.context import Part
 from workers.methods.microfile.rule_search import GUARD
-from workers.methods.protocol import Part
 
 #: Judging one rule on one record takes about this long where few records are alike, by benchmarks/group_attack.py.
 _SECONDS: Final = 5e-10

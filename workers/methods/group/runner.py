@@ -9,15 +9,16 @@ import numpy as np
 
 from app.contracts.groups import GroupSpec, UnreachedTerm
 from app.contracts.jobs import Progress
-from app.jobs.groups import recodings_of_target
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.frames.harmonised import column_names, sources
+from workers.methods.context import JobContext
 from workers.methods.group import report as groups_report
 from workers.methods.group.parts import dump_part, merge_parts, part_count, runs_of
 from workers.methods.microfile.attack import attack, check_auxiliary, no_records, vital_of
 from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
 from workers.methods.microfile.rule_search import GUARD, Search, evolved, search_for, warm_search
-from workers.methods.protocol import Arrays, JobContext, Outcome
+from workers.methods.outcome import Outcome
+from workers.methods.protocol import Arrays
 
 #: Share of the whole job that is spent before the search and up to its end.
 _READ, _SEARCHED = 0.05, 0.9
@@ -69,7 +70,7 @@ class GroupRunner:
 
     def parts(self, state: Attacking, job: JobContext, *, hands: int) -> int:
         """Runs of a long evolution are computed apart."""
-        seconds = job.settings.split_seconds
+        seconds = job.limits.split_seconds
         return part_count(
             state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds
         )
@@ -141,7 +142,7 @@ def _read(job: JobContext) -> _Reading:
         return _Reading(spec, auxiliary.counted(), seen, auxiliary, seen)
     path = job.dataset_path("target_dataset_id")
     vital = spec.conditions if _tells(path, spec) else None
-    wanted = Wanted(spec.variables, recodings_of_target(spec), vital=vital, parameter=spec.parameter, categories=split)
+    wanted = Wanted(spec.variables, spec.recode_of_target, vital=vital, parameter=spec.parameter, categories=split)
     target = read(path, wanted)
     if not len(target.rows):
         raise no_records("the target dataset", target, "/variables")
@@ -150,7 +151,7 @@ def _read(job: JobContext) -> _Reading:
 
 def _tells(path: Path, spec: GroupSpec) -> bool:
     """Whether the target still has the columns that name the group."""
-    names, recode = set(column_names(path)), recodings_of_target(spec)
+    names, recode = set(column_names(path)), spec.recode_of_target
     return all(names.issuperset(sources(one.column, recode)) for one in spec.conditions)
 
 

@@ -3,17 +3,14 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 import numpy as np
 
 from app.contracts.datasets import FileFormat, Profile, ReadOptions
 from app.contracts.jobs import Progress
-from app.db.repositories import datasets
-from app.db.session import Connection
-from app.errors import ConflictError
 from workers.frames.upload.read import read_upload
-from workers.methods.protocol import JobContext, Outcome
+from workers.methods.context import JobContext
+from workers.methods.outcome import DatasetDraft, Outcome
 
 _STAGE: Final = "reading"
 
@@ -23,9 +20,7 @@ class Reading:
     """One upload: not yet read while there is no profile."""
 
     job: JobContext
-    dataset_id: str
     options: ReadOptions
-    staged_key: str
     profile: Profile | None = None
 
 
@@ -53,26 +48,20 @@ class IngestRunner:
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Reading:  # noqa: ARG002 - nothing here is random
         """What is to be read."""
-        spec = job.spec
-        return Reading(
-            job=job,
-            dataset_id=str(spec["dataset_id"]),
-            options=ReadOptions.model_validate(spec["options"]),
-            staged_key=str(spec["staged_key"]),
-        )
+        return Reading(job=job, options=ReadOptions.model_validate(job.spec["options"]))
 
     def step(self, state: Reading, *, rng: np.random.Generator) -> Reading:  # noqa: ARG002
         """Read it."""
         job = state.job
-        source = job.fetch(state.staged_key)
+        source = job.upload_path()
         try:
             profile = read_upload(
                 source,
                 state.options,
                 job.scratch / "data.parquet",
-                max_columns=job.settings.max_columns,
-                max_field_bytes=job.settings.max_field_bytes,
-                max_bytes=job.settings.max_upload_bytes,
+                max_columns=job.limits.max_columns,
+                max_field_bytes=job.limits.max_field_bytes,
+                max_bytes=job.limits.max_upload_bytes,
                 tick=lambda fraction: job.tick(fraction, _STAGE),
             )
         finally:
@@ -88,20 +77,11 @@ class IngestRunner:
         return Progress(fraction=0.0 if state.profile is None else 1.0, stage=_STAGE)
 
     def finish(self, state: Reading, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """Store the typed copy; the dataset is ready in the transaction that ends the job."""
+        """The typed copy and what it holds."""
         profile = state.profile
         if profile is None:
             raise ValueError("finish is called once the upload was read")
-        path = job.scratch / "data.parquet"
-        key = f"datasets/{state.dataset_id}/{uuid4().hex}.parquet"  # an attempt's own
-        size = path.stat().st_size
-        job.storage.put_file(key, path)
-
-        def record(connection: Connection) -> None:
-            ready = datasets.set_ready(
-                connection, dataset_id=state.dataset_id, profile=profile, data_key=key, data_bytes=size
-            )
-            if not ready:
-                raise ConflictError("the dataset was not waiting to be read any more")
-
-        return Outcome(summary={"rows": profile.rows, "columns": len(profile.columns)}, record=record)
+        return Outcome(
+            summary={"rows": profile.rows, "columns": len(profile.columns)},
+            dataset=DatasetDraft(job.scratch / "data.parquet", profile),
+        )

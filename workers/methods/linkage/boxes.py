@@ -11,8 +11,8 @@ from surebox_verify.released.boxes import ReleasedBoxes
 from workers.algorithms.boxes.queries.linkage import box_of
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.frames.records import complete_records
+from workers.methods.context import JobContext
 from workers.methods.linkage.knowledge import KNOWN_SHARE
-from workers.methods.protocol import JobContext
 from workers.methods.released.boxes import released_boxes
 
 

@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.columns import Missing
+from app.contracts.inputs import DatasetInput
 from app.contracts.uncertain import UncertainSpec
 from app.errors import FieldError, InvalidError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import numeric_columns
 from workers.frames.records import Records, complete_records
-from workers.methods.protocol import DatasetRef, JobContext
+from workers.methods.context import JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
 from workers.methods.uncertain.request import wanted
@@ -113,7 +114,7 @@ def _known_k(
     return wanted(path, spec, known) if tells_k(job.datasets["dataset_id"], spec.k_column) else None
 
 
-def tells_k(dataset: DatasetRef, name: str) -> bool:
+def tells_k(dataset: DatasetInput, name: str) -> bool:
     """Whether a dataset has a k for every record; one of another kind may have a column of that name all the same."""
     summary = dataset.numeric.get(name)
     complete = any(column.name == name and not column.missing for column in dataset.columns)

@@ -16,10 +16,11 @@ from workers.algorithms.uncertain.calibration.state import Calibrated, Unreachab
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.linkage import attack as linkage
 from workers.algorithms.uncertain.linkage.attack import Linkage, Matching
+from workers.methods.context import JobContext
 from workers.methods.linkage import report as linkage_report
 from workers.methods.linkage.boxes import attack_boxes
 from workers.methods.linkage.knowledge import Attacked, Knowledge, attacked
-from workers.methods.protocol import JobContext, Outcome
+from workers.methods.outcome import Outcome
 from workers.methods.uncertain.request import request
 
 _READ = 0.05

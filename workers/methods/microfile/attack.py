@@ -8,8 +8,8 @@ import numpy as np
 from app.contracts.datasets import ColumnType
 from app.contracts.groups import SignalKind
 from app.contracts.microfiles import OutlierOptions, Variable
+from app.contracts.recoding import parsed
 from app.errors import FieldError, InfeasibleError, pointer
-from app.jobs.harmonising import parsed
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules, memberships

@@ -17,7 +17,7 @@ from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import classification
 from workers.frames.columns import numeric_columns
 from workers.frames.labels import Labels, read_labels
-from workers.methods.protocol import JobContext
+from workers.methods.context import JobContext
 from workers.methods.released.boxes import released_boxes
 from workers.methods.released.densities import released_densities
 

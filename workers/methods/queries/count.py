@@ -13,11 +13,12 @@ from typing import Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.inputs import ReleaseInput
 from workers.algorithms.boxes.queries import counting as box_counting
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import counting
 from workers.frames.columns import numeric_columns
-from workers.methods.protocol import JobContext, ReleaseRef
+from workers.methods.context import JobContext
 from workers.methods.released.boxes import released_boxes
 from workers.methods.released.densities import released_densities
 
@@ -135,7 +136,7 @@ class CountedRows:
         return Counted(estimate)
 
 
-def read_for(release: ReleaseRef, queries: Queries) -> tuple[str, ...]:
+def read_for(release: ReleaseInput, queries: Queries) -> tuple[str, ...]:
     """The columns that are read for a question alone; none where a release is made ready for all questions."""
     if release.method != "swaps":
         return ()

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InvalidError
-from workers.methods.protocol import JobContext, Outcome
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome
 from workers.methods.queries import classify as queries_classified
 from workers.methods.queries import count as queries_counted
 from workers.methods.queries.cache import CACHE
@@ -50,7 +51,7 @@ class CountRunner:
         ready = CACHE.get(
             (release.sha256, "count", *columns),
             lambda: countable(job, columns),
-            room=job.settings.release_cache_bytes,
+            room=job.limits.release_cache_bytes,
         )
         return Counting(ready, queries, job.threads)
 
@@ -99,7 +100,7 @@ class ClassifyRunner:
         ready = CACHE.get(
             (release.sha256, "classify", label),
             lambda: classifiable(job, label),
-            room=job.settings.release_cache_bytes,
+            room=job.limits.release_cache_bytes,
         )
         points, neighbours = np.array(job.spec["points"], dtype=np.float64), int(job.spec["neighbours"])
         _check_size(len(points), min(neighbours, len(ready.classes)))

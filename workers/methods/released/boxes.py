@@ -1,7 +1,7 @@
 """A box release as the boxes it publishes."""
 
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
-from workers.methods.protocol import JobContext
+from workers.methods.context import JobContext
 
 
 def released_boxes(job: JobContext, *, field: str = "release_id") -> ReleasedBoxes:

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.uncertain import SCALING_UNIT
-from app.db.repositories import releases
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import numeric_columns
-from workers.methods.protocol import JobContext
+from workers.methods.context import JobContext
 
 
 def released_densities(job: JobContext, *, field: str = "release_id") -> Densities:
@@ -43,7 +42,6 @@ def _published(names: Sequence[str], *, rotated: bool) -> list[str]:
 
 def _units(job: JobContext, names: Sequence[str], *, field: str) -> NDArray[np.float64]:
     """The published unit of each column: it stands among the release's statistics."""
-    with job.database.read() as connection:
-        found = releases.get_statistics(connection, owner=job.owner, release_id=job.releases[field].id)
-    units: Mapping[str, Any] = {one["of"][0]: one["estimate"] for one in found or () if one["kind"] == SCALING_UNIT}
+    found = job.release_statistics(field)
+    units: Mapping[str, Any] = {one["of"][0]: one["estimate"] for one in found if one["kind"] == SCALING_UNIT}
     return np.array([float(units.get(name, 1.0)) for name in names])

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.db.repositories import release_links
 from app.errors import FieldError, InvalidError
-from workers.methods.protocol import JobContext
+from workers.methods.context import JobContext
 
 
 def write_link(link: NDArray[np.int64], scratch: Path) -> Path:
@@ -33,10 +32,9 @@ def read_link(job: JobContext, *, field: str = "release_id") -> NDArray[np.int64
     InvalidError
         There is none: the original was deleted, or the release was made before links were kept.
     """
-    with job.database.read() as connection:
-        key = release_links.get_key(connection, owner=job.owner, release_id=job.releases[field].id)
-    if key is None:
+    path = job.link_path(field)
+    if path is None:
         detail = "it is no longer known which record each row of this release stands for: without that, no audit"
         raise InvalidError(detail, errors=[FieldError(f"/{field}", detail)])
-    found: NDArray[np.int64] = np.load(job.fetch(key), allow_pickle=False)
+    found: NDArray[np.int64] = np.load(path, allow_pickle=False)
     return found

@@ -6,16 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from app.contracts.rule_models import Model
 from app.contracts.swaps import SwapsSpec
-from app.jobs.swaps import Model
 from surebox_verify.core.types import IntArray
 from workers.algorithms.groups.swaps.problem import Swaps
 from workers.frames.dependencies import inconsistent_dependencies
 from workers.frames.exchanging import exchanged
 from workers.frames.harmonised import sources
 from workers.frames.release import write_release
+from workers.methods.context import JobContext
 from workers.methods.microfile.microfile import Microfile
-from workers.methods.protocol import DraftFile, JobContext, ReleaseDraft
+from workers.methods.outcome import ReleaseDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Exchange:
         return ReleaseDraft(
             rows=len(order),
             columns=[{"name": name, "type": types[name]} for name in self.names],
-            files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+            files=files,
             flags=flags(spec),
             parameters=public_parameters(spec),
         )

@@ -7,18 +7,20 @@ import numpy as np
 
 from app.contracts.groups import GroupSpec, SignalKind
 from app.contracts.jobs import Progress
+from app.contracts.rule_models import Model, group_spec, model_of
 from app.contracts.swaps import SwapsSpec
 from app.errors import FieldError, InfeasibleError
-from app.jobs.swaps import Model, group_spec, model_of
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.problem import Problem, shuffled
+from workers.methods.context import JobContext
 from workers.methods.microfile.attack import Places, attack, check_auxiliary, no_records, vital_of
 from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
 from workers.methods.microfile.rule_search import Search, search_for
-from workers.methods.protocol import Arrays, JobContext, Outcome
+from workers.methods.outcome import Outcome
+from workers.methods.protocol import Arrays
 from workers.methods.swaps import report as swaps_report
 from workers.methods.swaps.mask import Masking, masking, problem_of
 from workers.methods.swaps.release import Exchange, exchanged_codes

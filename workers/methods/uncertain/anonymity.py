@@ -13,7 +13,7 @@ from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.frames.classes import classes
 from workers.frames.columns import take_rows
 from workers.frames.records import Records
-from workers.methods.protocol import JobContext
+from workers.methods.context import JobContext
 
 #: Records that are evaluated of one set of candidates; of more, an even sample.
 _MOST = 2_000

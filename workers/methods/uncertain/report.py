@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.inputs import DatasetInput
 from app.contracts.uncertain import Anonymity, Scales, Scaling, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.records import Records
-from workers.methods.protocol import DatasetRef
 
 _SPEC = frozenset(
     {"method", "columns", "k", "k_column", "model", "scales", "dismiss", "scaling", "minimum_scale", "domains", "keep"}
@@ -98,7 +98,7 @@ def release_columns(spec: UncertainSpec, densities: Densities) -> dict[str, NDAr
     return columns
 
 
-def release_schema(spec: UncertainSpec, dataset: DatasetRef | None) -> list[dict[str, str]]:
+def release_schema(spec: UncertainSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:
     """Names and types of the release's columns."""
     types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
     axes = [f"axis_{i}" for i in range(1, len(spec.columns) + 1)] if spec.scaling is Scaling.ROTATED else []

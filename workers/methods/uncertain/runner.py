@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.draws import refuse_repeat
 from app.contracts.jobs import Progress
 from app.contracts.releases import ReleaseFormat
 from app.contracts.uncertain import UncertainSpec
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import FieldError, InfeasibleError, InvalidError
-from app.jobs.draws import refuse_repeat
 from surebox_verify.core.errors import InvalidColumnError
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
@@ -20,9 +20,12 @@ from workers.algorithms.uncertain.calibration.drawing import draw
 from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import take_rows
+from workers.frames.files import ReleaseFile
 from workers.frames.records import Records, complete_records
-from workers.frames.release import ReleaseFile, write_release
-from workers.methods.protocol import Arrays, DraftFile, JobContext, Outcome, ReleaseDraft
+from workers.frames.release import write_release
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome, ReleaseDraft
+from workers.methods.protocol import Arrays
 from workers.methods.released.links import write_link
 from workers.methods.uncertain import report as uncertain_report
 from workers.methods.uncertain import warnings as uncertain_warnings
@@ -154,7 +157,7 @@ def _draft(
     return ReleaseDraft(
         rows=len(link),
         columns=uncertain_report.release_schema(spec, job.dataset),
-        files={str(name): DraftFile(file.path, file.sha256, file.bytes) for name, file in files.items()},
+        files=files,
         flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
         statistics=public_estimates(spec.columns, densities),
         parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(link)),

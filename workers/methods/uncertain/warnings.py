@@ -14,7 +14,7 @@ from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.linkage import attack as linkage
 from workers.algorithms.uncertain.linkage.attack import Matching
-from workers.methods.protocol import JobContext
+from workers.methods.context import JobContext
 
 #: Rows that are attacked.
 _ROWS = 1_000

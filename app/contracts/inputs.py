@@ -1,0 +1,93 @@
+"""What a job works on: one class a kind, from the route that is asked for it to the runner that computes with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
+from app.contracts.jobs import JobState
+from app.contracts.releases import ReleaseColumn
+
+T = TypeVar("T")
+
+_UNREAD = Profile(rows=0, columns=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetInput:
+    """A dataset. `profile` is empty, and `key` (of the typed copy) None, until it has been read."""
+
+    id: str
+    sha256: str
+    state: DatasetState = DatasetState.READY
+    profile: Profile = _UNREAD
+    key: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many records it has."""
+        return self.profile.rows
+
+    @property
+    def columns(self) -> tuple[DatasetColumn, ...]:
+        """Its columns, in the file's order."""
+        return self.profile.columns
+
+    @property
+    def numeric(self) -> Mapping[str, NumericSummary]:
+        """What is known of the values of numeric columns."""
+        return self.profile.numeric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseInput:
+    """A release. `spec` is that of the job that made it; `key` and `sha256` are of its Parquet file.
+
+    `link_key` leads to what says which record each row stands for, while that is known.
+    """
+
+    id: str
+    method: str
+    dataset_id: str
+    rows: int
+    columns: tuple[ReleaseColumn, ...]
+    flags: tuple[str, ...]
+    spec: Mapping[str, Any]
+    key: str | None = None
+    sha256: str = ""
+    link_key: str | None = None
+
+    @property
+    def linked(self) -> bool:
+        """Whether it is known which record each row stands for."""
+        return self.link_key is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobInput:
+    """An earlier job; `erased` once its result is gone."""
+
+    id: str
+    method: str
+    state: JobState
+    spec: Mapping[str, Any]
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All inputs of a job by the field that names them, in the order of the fields; lists as `release_ids/0`."""
+
+    datasets: Mapping[str, DatasetInput] = field(default_factory=dict)
+    releases: Mapping[str, ReleaseInput] = field(default_factory=dict)
+    jobs: Mapping[str, JobInput] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> DatasetInput | None:
+        """The first dataset: what a release is made from."""
+        return next(iter(self.datasets.values()), None)
+
+
+def listed(found: Mapping[str, T], name: str) -> dict[str, T]:
+    """Those that a list of ids names, by their roles and in their order."""
+    return {role: one for role, one in found.items() if role.startswith(f"{name}/")}

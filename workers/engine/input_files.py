@@ -1,0 +1,74 @@
+"""What a job works on, laid into its scratch folder when its runner asks: that sees no database and no storage."""
+
+import json
+from pathlib import Path
+
+from app.db.repositories import job_results, releases
+from app.db.repositories.claims import Claim
+from app.db.repositories.job_results import StoredResult
+from workers.engine.resources import WorkerResources
+from workers.methods.context import InputFile
+
+
+class InputFiles:
+    """The inputs of one claimed job as local files, each fetched once."""
+
+    def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path) -> None:
+        self._claimed, self._resources, self._scratch = claimed, resources, scratch
+
+    def lay(self, kind: InputFile, field: str) -> Path | None:
+        """One input's bytes, by the field that names the input; None where there are none."""
+        made = {
+            InputFile.DATASET: self._dataset,
+            InputFile.RELEASE: self._release,
+            InputFile.LINK: self._link,
+            InputFile.STATISTICS: self._statistics,
+            InputFile.RESULT: self._result,
+            InputFile.UPLOAD: self._upload,
+        }
+        return made[kind](field)
+
+    def fetch(self, key: str) -> Path:
+        """A stored object."""
+        path = self._scratch / key.replace("/", "-")
+        if not path.exists():
+            part = path.with_name(path.name + ".part")
+            self._resources.storage.fetch(key, part)
+            part.rename(path)
+        return path
+
+    def result(self, name: str, found: StoredResult) -> Path:
+        """A whole result, wherever it lies."""
+        return self.fetch(found.key) if found.key is not None else self._written(name, found.body or b"{}")
+
+    def _dataset(self, field: str) -> Path | None:
+        return self._fetched(self._claimed.inputs.datasets[field].key)
+
+    def _release(self, field: str) -> Path | None:
+        return self._fetched(self._claimed.inputs.releases[field].key)
+
+    def _link(self, field: str) -> Path | None:
+        return self._fetched(self._claimed.inputs.releases[field].link_key)
+
+    def _statistics(self, field: str) -> Path | None:
+        release = self._claimed.inputs.releases[field]
+        with self._resources.database.read() as connection:
+            found = releases.get_statistics(connection, owner=self._claimed.owner, release_id=release.id)
+        return None if found is None else self._written(f"{release.id}-statistics", json.dumps(found).encode())
+
+    def _result(self, field: str) -> Path | None:
+        earlier = self._claimed.inputs.jobs[field]
+        with self._resources.database.read() as connection:
+            found = job_results.get_result(connection, job_id=earlier.id)
+        return None if found is None else self.result(earlier.id, found)
+
+    def _upload(self, field: str) -> Path | None:  # noqa: ARG002 - a job reads one upload
+        return self._fetched(self._claimed.spec.get("staged_key"))
+
+    def _fetched(self, key: str | None) -> Path | None:
+        return None if key is None else self.fetch(key)
+
+    def _written(self, name: str, body: bytes) -> Path:
+        path = self._scratch / f"{name}.json"
+        path.write_bytes(body)
+        return path

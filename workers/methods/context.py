@@ -1,0 +1,146 @@
+"""What a runner is given for one job: its specification, what it works on, a folder, and a way to report."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
+from app.contracts.jobs import Progress
+from app.errors import FieldError, InvalidError
+
+
+class CancelRequestedError(Exception):
+    """The user asked for the job's cancellation; raised by `JobContext.tick`, let it pass."""
+
+
+class ShutdownRequestedError(Exception):
+    """This worker is stopping and the job goes back to the queue; raised by `JobContext.tick`, let it pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a whole a job is: number `index` of `of`, counted from 0."""
+
+    index: int
+    of: int
+
+
+class InputFile(StrEnum):
+    """What the engine can lay into the scratch folder of what a job works on."""
+
+    DATASET = "dataset"
+    RELEASE = "release"
+    LINK = "link"
+    STATISTICS = "statistics"
+    RESULT = "result"
+    UPLOAD = "upload"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Settings that runners need; no secret and no address is among them."""
+
+    max_columns: int
+    max_field_bytes: int
+    max_upload_bytes: int
+    release_cache_bytes: int
+    split_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What a runner may use while it works on one job; inputs by the fields of the specification that name them.
+
+    There is no way from here to the database or the storage: what a job works on is laid into its scratch folder.
+    """
+
+    id: str
+    method: str
+    spec: Mapping[str, Any]
+    seed: int | None
+    inputs: Inputs
+    #: Which random draw from the same data this is, by what is published; above 1 only where draws add up.
+    draw: int
+    scratch: Path
+    limits: Limits
+    threads: int
+    #: None for a whole job, and for one that joins its parts.
+    part: Part | None
+    #: An input's bytes as a local file, by the field that names the input; None where there are none.
+    lay: Callable[[InputFile, str], Path | None] = field(repr=False)
+    on_tick: Callable[[Progress], None] = field(repr=False)
+    #: Secrets of the columns that a runner is `Keyed` by.
+    secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    @property
+    def datasets(self) -> Mapping[str, DatasetInput]:
+        """The datasets."""
+        return self.inputs.datasets
+
+    @property
+    def releases(self) -> Mapping[str, ReleaseInput]:
+        """The releases."""
+        return self.inputs.releases
+
+    @property
+    def jobs(self) -> Mapping[str, JobInput]:
+        """The earlier jobs."""
+        return self.inputs.jobs
+
+    @property
+    def dataset(self) -> DatasetInput | None:
+        """The first dataset: what a release is made from."""
+        return self.inputs.dataset
+
+    def dataset_path(self, field: str = "dataset_id") -> Path:
+        """The Parquet copy of a dataset as a local file."""
+        return self._required(InputFile.DATASET, field, "the dataset has not been read")
+
+    def release_path(self, field: str = "release_id") -> Path:
+        """The Parquet file of a release as a local file."""
+        return self._required(InputFile.RELEASE, field, "there is no release with this id")
+
+    def link_path(self, field: str = "release_id") -> Path | None:
+        """What says which record each row of a release stands for, as .npy; None once that is no longer known."""
+        return self.lay(InputFile.LINK, field)
+
+    def release_statistics(self, field: str = "release_id") -> list[dict[str, Any]]:
+        """The public statistics of a release."""
+        found = self.lay(InputFile.STATISTICS, field)
+        statistics: list[dict[str, Any]] = [] if found is None else json.loads(found.read_bytes())
+        return statistics
+
+    def job_result(self, field: str) -> dict[str, Any]:
+        """The whole result of an earlier job.
+
+        Raises
+        ------
+        InvalidError
+            If it has none: it did not succeed.
+        """
+        found = self._required(InputFile.RESULT, field, "an earlier job has no result")
+        result: dict[str, Any] = json.loads(found.read_bytes())
+        return result
+
+    def upload_path(self) -> Path:
+        """The staged bytes of an upload as a local file."""
+        return self._required(InputFile.UPLOAD, "dataset_id", "the upload is gone")
+
+    def _required(self, kind: InputFile, field: str, absent: str) -> Path:
+        found = self.lay(kind, field)
+        if found is None:
+            raise InvalidError(absent, errors=[FieldError(f"/{field}", absent)])
+        return found
+
+    def tick(self, fraction: float, stage: str) -> None:
+        """Report progress from inside a long step.
+
+        Raises
+        ------
+        CancelRequestedError, ShutdownRequestedError, app.errors.FencedError, app.errors.TimeLimitError
+            When the job must not go on here; the loop handles all of them.
+        """
+        self.on_tick(Progress(fraction=min(1.0, max(0.0, fraction)), stage=stage))

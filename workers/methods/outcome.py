@@ -1,0 +1,55 @@
+"""What a runner hands back: numbers for the job, a release, or a dataset that was read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.contracts.datasets import Profile
+from app.contracts.releases import ReleaseFormat
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from workers.frames.files import ReleaseFile
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDraft:
+    """A release before it is stored; everything in it becomes public, but for `link`.
+
+    `files` lie in the scratch folder, by format; `columns` are ``{"name", "type"}``; `statistics` without
+    restricted fields; `parameters` is what provenance may publish of the specification. Only `link` does not: an array
+    in .npy with the place in the dataset of the record that each row stands for, kept for audits until the release or
+    the dataset is deleted. `draw` says which draw from the same data it was made as, where draws add up.
+    """
+
+    rows: int
+    columns: Sequence[Mapping[str, str]]
+    files: Mapping[ReleaseFormat, ReleaseFile]
+    flags: Sequence[str] = ()
+    statistics: Sequence[Mapping[str, Any]] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    link: Path | None = None
+    draw: int | None = None
+    warnings: Sequence[Warning] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDraft:
+    """A dataset that was read: its typed copy, still in the scratch folder, and what it holds."""
+
+    path: Path
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a finished job leaves: JSON values only, undefined numbers as None (never NaN).
+
+    `summary` becomes the job's `result`; `result` is served whole and always contains the summary; `warnings` become
+    the job's, restricted as its result is; `dataset` is what the reading of an upload has made.
+    """
+
+    summary: Mapping[str, Any]
+    result: Mapping[str, Any] = field(default_factory=dict)
+    release: ReleaseDraft | None = None
+    warnings: Sequence[Warning] = ()
+    dataset: DatasetDraft | None = None
