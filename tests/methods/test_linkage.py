@@ -16,7 +16,6 @@ from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
 from tests.service import Service
 from workers.methods.linkage.knowledge import tells_k
-from workers.methods.protocol import DatasetRef
 
 COLUMNS = ["x", "y"]
 FIGURES = ("mean_rank", "share_rank_1", "share_below_k", "mean_posterior")
@@ -239,5 +238,5 @@ def test_a_column_that_only_has_the_name_of_k_is_not_taken_for_it(
     column = DatasetColumn.model_validate({"name": "k", "type": kind, "missing": missing, "distinct": 2})
     summary = NumericSummary(finite_minimum=least, finite_maximum=9.0, infinite=infinite)
     numeric = {} if kind == "string" else {"k": summary}
-    dataset = DatasetRef(id="ds", sha256="", rows=3, columns=(column,), numeric=numeric, data_key="")
+    dataset = DatasetInput(id="ds", sha256="", profile=Profile(rows=3, columns=(column,), numeric=numeric))
     assert tells_k(dataset, "k") is tells
