@@ -20,6 +20,8 @@ import numpy as np
 
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
 from surebox_verify.core.types import FloatArray
+from surebox_verify.ranges.attained import Parts, divided_at_ends
+from surebox_verify.ranges.grids import Grid, least_variance_on_grid
 from surebox_verify.ranges.guaranteed import Range, certain, combine
 from surebox_verify.ranges.mass import Mass, mass_of
 
@@ -72,7 +74,13 @@ class BoxColumn:
 
 
 def box_column(
-    lower: FloatArray, upper: FloatArray, counts: FloatArray, weights: FloatArray | None = None
+    lower: FloatArray,
+    upper: FloatArray,
+    counts: FloatArray,
+    weights: FloatArray | None = None,
+    *,
+    attained: bool = False,
+    grid: float | None = None,
 ) -> BoxColumn:
     """Prepare one column.
 
@@ -81,20 +89,30 @@ def box_column(
     lower, upper : (B,), bounds, finite, magnitudes at most 1e150 or a little above.
     counts : (B,) float64 whole numbers, each at least 1.
     weights : (B,), weight of each record of a box; None for 1 (ranges.mass).
+    attained : whether both ends of every box are some record's (tight bounds).
+    grid : the step whose multiples all values are, bounds included: 1 for whole numbers and days; None for any numbers.
 
     Notes
     -----
     O(B log B) for the sort of the variance's upper end.
     """
     mass = mass_of(counts, weights)
-    mean = _mean(lower, upper, mass)
+    parts = divided_at_ends(lower, upper, counts, weights) if attained else Parts(lower, upper, counts, weights)
+    of_parts = mass_of(parts.counts, parts.weights) if attained else mass
+    mean = _mean(parts.lower, parts.upper, of_parts)
     reference = 0.5 * (mean.lower + mean.upper)
-    low = difference(lower, reference, -np.inf)
-    high = difference(upper, reference, np.inf)
+    low, high = difference(lower, reference, -np.inf), difference(upper, reference, np.inf)
     size = max(float(np.abs(low).max()), float(np.abs(high).max()))
     exponent = int(np.frexp(size)[1])
-    low, high = _outward_tiny(np.ldexp(low, -exponent), -np.inf), _outward_tiny(np.ldexp(high, -exponent), np.inf)
-    least, most = _least_variance(low, high, mass), _largest_variance(low, high, mass)
+    low, high = _scaled(low, high, exponent)
+    apart = (low, high, mass)
+    if attained:
+        ends = difference(parts.lower, reference, -np.inf), difference(parts.upper, reference, np.inf)
+        apart = (*_scaled(*ends, exponent), of_parts)
+    least, most = _least_variance(*apart), _largest_variance(*apart)
+    if grid is not None:
+        on_grid = least_variance_on_grid(*apart, Grid(grid, reference, exponent), _pulled_nowhere(*apart))
+        least = max(least[0], on_grid[0]), on_grid[1]
     outer = Interval(least[0], most[0]).scaled(2 * exponent)
     inner = Interval(least[1], max(most[1], least[1])).scaled(2 * exponent)
     return BoxColumn(
@@ -103,10 +121,15 @@ def box_column(
         mass=mass,
         reference=reference,
         exponent=exponent,
-        scaled_mean=_mean(low, high, mass),
+        scaled_mean=_mean(*apart),
         mean=combine(mean, mean),
         variance=combine(Interval(max(outer.lower, 0.0), outer.upper), inner),
     )
+
+
+def _scaled(low: FloatArray, high: FloatArray, exponent: int) -> tuple[FloatArray, FloatArray]:
+    """Shifted bounds times 2^-e, outward."""
+    return _outward_tiny(np.ldexp(low, -exponent), -np.inf), _outward_tiny(np.ldexp(high, -exponent), np.inf)
 
 
 def _outward_tiny(values: FloatArray, towards: float) -> FloatArray:

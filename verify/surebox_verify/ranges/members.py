@@ -1,0 +1,123 @@
+"""How many records of each box certainly, and possibly, lie in a set of values.
+
+Notation
+--------
+S_b : (B, m), the values that records of box b may have, of a nominal column with m values or an ordinal one's ranks.
+P_b : (B, m), the values that some record of the box certainly has.
+A : (m,), the set asked for.
+c_b : (B,), records.
+least_b, most_b : (B,), records of the box in A: every whole number between them is reached, none beyond.
+
+In *cells* records choose independently among S, and P is S where that is one value. In tight boxes every value of a
+nominal set, and both ends of a range, are *attained*: P is S, or the ends. A box with S within A has all c records in A,
+one with S outside A none; else at least |P and A| and at most c - |P not in A| (science.md section 5, the first two rows
+of the table).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surebox_verify.core.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class ValueSets:
+    """Values of one column in each box.
+
+    Attributes
+    ----------
+    possible : (B, m), S; no row empty.
+    present : (B, m), P.
+    """
+
+    possible: BoolArray
+    present: BoolArray
+
+    @property
+    def alone(self) -> BoolArray:
+        """(B, m), where the box has one value, that value."""
+        return np.asarray(self.possible & (self.possible.sum(axis=1) == 1)[:, None])
+
+
+def sets_of_values(sets: BoolArray, *, attained: bool) -> ValueSets:
+    """Sets of a nominal column.
+
+    Parameters
+    ----------
+    sets : (B, m), none empty.
+    attained : whether every value of a set is some record's (tight boxes).
+    """
+    every = ValueSets(sets, sets)
+    return every if attained else ValueSets(sets, every.alone)
+
+
+def ranges_of_ranks(lower: FloatArray, upper: FloatArray, values: int, *, attained: bool) -> ValueSets:
+    """Ranges of an ordinal column, as the sets of their ranks.
+
+    Parameters
+    ----------
+    lower, upper : (B,), whole numbers from 0 to `values` - 1, both included.
+    values : m.
+    attained : whether both ends are some record's (tight boxes); what lies between need not be.
+    """
+    rank = np.arange(values)
+    at_low, at_high = rank == lower[:, None], rank == upper[:, None]
+    possible = (rank >= lower[:, None]) & (rank <= upper[:, None])
+    return ValueSets(possible, (at_low | at_high) if attained else (at_low & at_high))
+
+
+@dataclass(frozen=True)
+class Members:
+    """Records of each box in A, as whole numbers in float64.
+
+    Attributes
+    ----------
+    least, most : (B,), between 0 and c.
+    counts : (B,), c.
+    """
+
+    least: FloatArray
+    most: FloatArray
+    counts: FloatArray
+
+    def both(self, other: "Members") -> "Members":
+        """Records that lie in A and in another column's set: columns choose independently. Exact."""
+        least = np.maximum(self.least + other.least - self.counts, 0.0)
+        return Members(least, np.minimum(self.most, other.most), self.counts)
+
+
+def members_of(column: ValueSets, asked: BoolArray, counts: FloatArray) -> Members:
+    """Records in A.
+
+    Parameters
+    ----------
+    column : values of each box.
+    asked : (m,).
+    counts : (B,) float64 whole numbers.
+
+    Notes
+    -----
+    O(B m).
+    """
+    within, outside = ~(column.possible & ~asked).any(axis=1), ~(column.possible & asked).any(axis=1)
+    sure, other = (column.present & asked).sum(axis=1), (column.present & ~asked).sum(axis=1)
+    least = np.where(within, counts, np.where(outside, 0.0, sure))
+    most = np.where(outside, 0.0, np.where(within, counts, counts - other))
+    return Members(least, most, counts)
+
+
+def members_below(lower: FloatArray, upper: FloatArray, value: float, counts: FloatArray, *, attained: bool) -> Members:
+    """Records at or below a value, of a numeric column: what its distribution function counts.
+
+    Parameters
+    ----------
+    lower, upper : (B,), closed.
+    value : x of F(x).
+    counts : (B,).
+    attained : whether both ends are some record's.
+    """
+    below, meets = upper <= value, lower <= value
+    edge = meets & ~below & attained
+    least = np.where(below, counts, np.where(edge, 1.0, 0.0))
+    return Members(least, np.where(meets, counts - edge, 0.0), counts)

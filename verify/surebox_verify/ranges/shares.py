@@ -1,0 +1,124 @@
+"""Guaranteed ranges of shares and of the cells of cross-tables.
+
+Notation
+--------
+least_b, most_b, c_b : (B,), records of box b in the set, and in all (ranges.members).
+w_b : (B,), weight of each record of the box (ranges.mass).  v_r : (N,), weights of single records as published.
+share : sum of the weights of the records in the set over the sum of all.
+
+Both ends are reached: records choose independently, and every whole number between least and most can be had. In a
+cross-table that holds for each cell, not for all of them together. (science.md section 5, the first two rows of the
+table.)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, dot, total
+from surebox_verify.core.types import BoolArray, FloatArray, IndexArray
+from surebox_verify.ranges.guaranteed import Range, combine
+from surebox_verify.ranges.mass import Mass
+from surebox_verify.ranges.members import Members, ValueSets
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Counts of two columns' values, each cell's range for itself.
+
+    Attributes
+    ----------
+    least, most : (m1, m2), records (or their weights) in each cell.
+    """
+
+    least: FloatArray
+    most: FloatArray
+
+
+def count_range(members: Members, mass: Mass) -> Range:
+    """Range of the number of records in a set, or of the sum of their weights: exact. O(B)."""
+    found = Interval(dot(members.least, mass.of_record).lower, dot(members.most, mass.of_record).upper)
+    return combine(found, found)
+
+
+def share_range(members: Members, mass: Mass) -> Range:
+    """Range of the share of a set: exact.
+
+    Parameters
+    ----------
+    members : records of each box in the set.
+    mass : of the same boxes.
+
+    Notes
+    -----
+    science.md section 5. O(B).
+    """
+    least = dot(members.least, mass.of_record) / mass.total
+    most = dot(members.most, mass.of_record) / mass.total
+    found = Interval(max(least.lower, 0.0), min(most.upper, 1.0))
+    return combine(found, found)
+
+
+def share_range_of_rows(members: Members, box: IndexArray, weights: FloatArray) -> Range:
+    """The same where every published row has a weight of its own.
+
+    Parameters
+    ----------
+    members : records of each box in the set.
+    box : (N,), box of each row.
+    weights : (N,), above 0.
+
+    Notes
+    -----
+    Which row of a box has which value is not published: the least is had with the smallest weights in the set, the most
+    with the smallest outside it (science.md section 5). O(N log N).
+    """
+    order = np.lexsort((weights, box))
+    starts = np.concatenate([[0], np.cumsum(members.counts.astype(np.int64))[:-1]])
+    rank = np.arange(len(box)) - starts[box[order]]
+    ordered, owner = weights[order], box[order]
+    least = total(ordered[rank < members.least[owner]])
+    most = total(ordered[rank >= (members.counts - members.most)[owner]])
+    whole = total(weights)
+    found = Interval(max((least / whole).lower, 0.0), min((most / whole).upper, 1.0))
+    return combine(found, found)
+
+
+def cross_table(first: ValueSets, second: ValueSets, mass: Mass, counts: FloatArray) -> CrossTable:
+    """Range of every cell of two columns.
+
+    Parameters
+    ----------
+    first, second : values of each box, of m1 and m2.
+    mass, counts : of the boxes; a cell counts the weights of its records.
+
+    Returns
+    -------
+    CrossTable
+        Rounded outward where weights are no whole numbers.
+
+    Notes
+    -----
+    All records of a box are in the cell (u, v) for certain where its sets are {u} and {v}; one of them is, where one set
+    is {u} and v is some record's. At most c less the records that have other values for certain are: c - max(|P1 less
+    u|, |P2 less v|). O(B m1 m2).
+    """
+    each = mass.of_record
+    alone = first.alone, second.alone
+    among = first.present & ~alone[0], second.present & ~alone[1]
+    least = _weighed(alone[0], alone[1], counts * each)
+    least += _weighed(alone[0], among[1], each) + _weighed(among[0], alone[1], each)
+    most = np.zeros_like(least)
+    held = first.present.sum(axis=1), second.present.sum(axis=1)
+    for one, others in ((first.present, held[0] - 1), (first.possible & ~first.present, held[0])):
+        for two, beside in ((second.present, held[1] - 1), (second.possible & ~second.present, held[1])):
+            most += _weighed(one, two, (counts - np.maximum(others, beside)) * each)
+    if mass.slack == 0.0:
+        return CrossTable(least, most)
+    play = 8.0 * (len(counts) + 4) * UNIT_ROUNDOFF
+    return CrossTable(least * (1.0 - play), most * (1.0 + play))
+
+
+def _weighed(first: BoolArray, second: BoolArray, weight: FloatArray) -> FloatArray:
+    """Sum over the boxes of weight, for each pair of values that the box holds."""
+    return np.asarray((first * weight[:, None]).T @ second.astype(np.float64))
