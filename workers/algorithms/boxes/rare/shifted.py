@@ -1,0 +1,337 @@
+"""Which boxes make the core of a release: rare ones left aside, but not so that the statistics shift.
+
+Notation
+--------
+z_b, c_b, g_b : centres, counts and uncertainty of a record (rare.rarity) of all boxes.
+S : boxes of the core; #S their records.  N : all records.
+T_c(S) : component c of the statistics at the centres of S;  omega_c its weight.  A : as in rare.rarity.
+J(S) = (1/#S) sum_S c g + A / sqrt(#S) + sum_c omega_c |T_c(all) - T_c(S)|.
+first, second : sums over S of c z_i, and of c z_i z_j for the pairs (i, j) that the statistics need.
+
+J is a function of the box table alone, and so is S: whoever has the table can find S again, and a release without the
+other boxes tells at most what one tells that marks them. Without the last term S is a threshold on g, and leaves out
+whatever is far from the middle (70 % of the records of the demo): its certain range then excludes the value for all.
+With it S is no threshold. The search is greedy with exchanges, from all boxes and from the best threshold: leave one
+out, take one back, exchange two, leave two out, as long as J falls. It follows from the table and nothing else; where
+it ends no such step lowers J. (science.md section 5, "Rare records".)
+
+Regressions count to first order, by their derivatives at all centres; quantiles do not count.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from workers.algorithms.core.influence import Influences
+from workers.algorithms.core.moments import Moments
+from workers.algorithms.core.statistics import Statistic, components
+from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+
+_CANDIDATES = 1024
+_PAIRED = 128  # candidates that may leave two at a time
+_LEAST_GAIN = 1e-12  # of J
+
+_MEAN, _VARIANCE, _DEVIATION, _COVARIANCE, _CORRELATION, _CELL, _DOMAIN, _FIRST_ORDER = range(8)
+_KINDS = {
+    "mean": _MEAN,
+    "share": _MEAN,
+    "variance": _VARIANCE,
+    "standard_deviation": _DEVIATION,
+    "covariance": _COVARIANCE,
+    "correlation": _CORRELATION,
+    "crosstab": _CELL,
+    "domain_mean": _DOMAIN,
+}
+
+
+@dataclass(frozen=True)
+class Core:
+    """The boxes of the core.
+
+    Attributes
+    ----------
+    kept : (B,).
+    objective : J there, and of all boxes.
+    """
+
+    kept: BoolArray
+    objective: float
+    of_all: float
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Components coded for the kernel: `kind`, up to two columns, and the pairs of their variances and covariance.
+
+    First-order ones have their gradients: `by_mean` (F, n) and `by_second` (F, P).
+    """
+
+    omega: FloatArray
+    kind: IntArray
+    column: IntArray
+    pair: IntArray
+    pairs: IntArray
+    by_mean: FloatArray
+    by_second: FloatArray
+
+
+def core(
+    g: FloatArray,
+    points: FloatArray,
+    counts: IntArray,
+    *,
+    statistics: Sequence[Statistic],
+    field: Influences,
+    at: Moments,
+    statistical: float,
+    at_most: float,
+) -> Core:
+    """Search for the boxes with the least J.
+
+    Parameters
+    ----------
+    g : (B,), at least 0.
+    points : (B, n), centres, finite.
+    counts : (B,), positive.
+    statistics : components' owners, `of` among the n columns; each of `field.owner`.
+    field, at : derivatives and moments at all centres; `field.omega` are the weights.
+    statistical : A.
+    at_most : largest share of the records that may be left aside, in [0, 1).
+
+    Returns
+    -------
+    Core
+        At least one box is in it; never more than `at_most` of the records outside.
+
+    Notes
+    -----
+    Candidates to be left aside are the boxes of largest g, 1,024 at most. O(candidates (n + P + C)) a step.
+    """
+    terms = _coded(statistics, field, at)
+    z = points - at.mean  # small numbers: sums of squares lose nothing
+    candidates = np.argsort(-g, kind="stable")[:_CANDIDATES].astype(np.int64)
+    weight = counts.astype(np.float64)
+    scale = np.array([statistical, float(weight.sum()) * at_most, at.inflation])
+    coded = (terms.omega, terms.kind, terms.column, terms.pair, terms.pairs, terms.by_mean, terms.by_second)
+    best: Core | None = None
+    for start in (np.ones(len(g), dtype=np.bool_), _threshold(g, weight, at_most)):
+        kept = start.copy()
+        objective, of_all = _search(z, at.mean, weight, g, candidates, scale, *coded, kept)
+        if best is None or objective < best.objective:
+            best = Core(kept, objective, of_all)
+    if best is None:
+        raise AssertionError
+    return best
+
+
+def _threshold(g: FloatArray, weight: FloatArray, at_most: float) -> BoolArray:
+    """All boxes but those of largest g that may be left aside."""
+    order = np.argsort(-g, kind="stable")
+    outside = np.cumsum(weight[order]) <= at_most * weight.sum()
+    kept = np.ones(len(g), dtype=np.bool_)
+    kept[order[outside][:_CANDIDATES]] = False
+    if not kept.any():
+        kept[order[-1]] = True
+    return kept
+
+
+def _coded(statistics: Sequence[Statistic], field: Influences, at: Moments) -> _Terms:
+    pairs: dict[tuple[int, int], int] = {}
+
+    def number(i: int, j: int) -> int:
+        return pairs.setdefault((min(i, j), max(i, j)), len(pairs))
+
+    kind, column, pair, omega, first_order = [], [], [], [], []
+    for index, statistic in enumerate(statistics):
+        weights = field.omega[field.owner == index]
+        if statistic.kind == "regression":
+            for part, weight in zip(components(statistic, at), weights, strict=True):
+                kind.append(_FIRST_ORDER)
+                column.append((len(first_order), -1))
+                pair.append((-1, -1, -1))
+                omega.append(float(weight))
+                first_order.append((statistic.of, part))
+        elif statistic.kind in _KINDS:
+            i, j = statistic.of[0], statistic.of[-1]
+            kind.append(_KINDS[statistic.kind])
+            column.append((i, j))
+            single = kind[-1] == _MEAN
+            pair.append((-1, -1, -1) if single else (number(i, i), number(j, j), number(i, j)))
+            omega.append(float(weights[0]))
+    for of, part in first_order:
+        for a in range(len(of)):
+            for b in range(len(of)):
+                if part.by_covariance[a, b]:
+                    number(of[a], of[b])
+    by_mean, by_second = np.zeros((len(first_order), len(at.mean))), np.zeros((len(first_order), len(pairs)))
+    for row, (of, part) in enumerate(first_order):
+        by_mean[row, list(of)] = part.by_mean
+        for a in range(len(of)):
+            for b in range(len(of)):
+                if part.by_covariance[a, b]:
+                    by_second[row, number(of[a], of[b])] += part.by_covariance[a, b]
+    return _Terms(
+        np.array(omega, dtype=np.float64),
+        np.array(kind, dtype=np.int64),
+        np.array(column, dtype=np.int64).reshape(-1, 2),
+        np.array(pair, dtype=np.int64).reshape(-1, 3),
+        np.array(list(pairs), dtype=np.int64).reshape(-1, 2),
+        by_mean,
+        by_second,
+    )
+
+
+@njit(nogil=True, cache=True)
+def _values(
+    sums: FloatArray,
+    mean: FloatArray,
+    inflation: float,
+    kind: IntArray,
+    column: IntArray,
+    pair: IntArray,
+    pairs: IntArray,
+    by_mean: FloatArray,
+    by_second: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Components at sums of c, c g, c z and c z z; NaN where they are undefined."""
+    n, total = len(mean), sums[0]
+    for c in range(len(kind)):
+        i, j = column[c, 0], column[c, 1]
+        if kind[c] == _MEAN:
+            out[c] = mean[i] + sums[2 + i] / total
+            continue
+        if kind[c] == _FIRST_ORDER:
+            value = 0.0
+            for k in range(n):
+                value += by_mean[i, k] * sums[2 + k] / total
+            for p in range(len(pairs)):
+                a, b = pairs[p, 0], pairs[p, 1]
+                second = sums[2 + n + p] / total - sums[2 + a] * sums[2 + b] / (total * total)
+                value += by_second[i, p] * second
+            out[c] = value
+            continue
+        ei, ej = sums[2 + i] / total, sums[2 + j] / total
+        vi = sums[2 + n + pair[c, 0]] / total - ei * ei
+        vj = sums[2 + n + pair[c, 1]] / total - ej * ej
+        cij = sums[2 + n + pair[c, 2]] / total - ei * ej
+        if kind[c] == _VARIANCE:
+            out[c] = inflation * vi
+        elif kind[c] == _DEVIATION:
+            out[c] = np.sqrt(inflation * max(vi, 0.0))
+        elif kind[c] == _COVARIANCE:
+            out[c] = inflation * cij
+        elif kind[c] == _CORRELATION:
+            out[c] = cij / np.sqrt(vi * vj) if vi > 0.0 and vj > 0.0 else np.nan
+        elif kind[c] == _CELL:
+            out[c] = cij + (mean[i] + ei) * (mean[j] + ej)
+        else:
+            share = mean[j] + ej
+            out[c] = mean[i] + ei + cij / share if share > 0.0 else np.nan
+
+
+@njit(nogil=True, cache=True)
+def _move(
+    sums: FloatArray, sign: float, b: int, z: FloatArray, c: FloatArray, g: FloatArray, pairs: IntArray, out: FloatArray
+) -> None:
+    """Sums with box b taken in (sign 1) or left out (-1)."""
+    n, w = z.shape[1], sign * c[b]
+    out[0] = sums[0] + w
+    out[1] = sums[1] + w * g[b]
+    for i in range(n):
+        out[2 + i] = sums[2 + i] + w * z[b, i]
+    for p in range(len(pairs)):
+        out[2 + n + p] = sums[2 + n + p] + w * z[b, pairs[p, 0]] * z[b, pairs[p, 1]]
+
+
+@njit(nogil=True, cache=True)
+def _objective(
+    sums: FloatArray,
+    whole: FloatArray,
+    mean: FloatArray,
+    scale: FloatArray,
+    omega: FloatArray,
+    kind: IntArray,
+    column: IntArray,
+    pair: IntArray,
+    pairs: IntArray,
+    by_mean: FloatArray,
+    by_second: FloatArray,
+    values: FloatArray,
+) -> float:
+    """J; infinite where nothing is left or a component is undefined."""
+    if not sums[0] > 0.5:
+        return np.inf
+    _values(sums, mean, scale[2], kind, column, pair, pairs, by_mean, by_second, values)
+    found = sums[1] / sums[0] + scale[0] / np.sqrt(sums[0])
+    for c in range(len(omega)):
+        found += omega[c] * abs(whole[c] - values[c])
+    return found if found == found else np.inf
+
+
+@njit(nogil=True, cache=True)
+def _search(
+    z: FloatArray,
+    mean: FloatArray,
+    c: FloatArray,
+    g: FloatArray,
+    candidates: IntArray,
+    scale: FloatArray,
+    omega: FloatArray,
+    kind: IntArray,
+    column: IntArray,
+    pair: IntArray,
+    pairs: IntArray,
+    by_mean: FloatArray,
+    by_second: FloatArray,
+    kept: BoolArray,
+) -> tuple[float, float]:
+    """Lower J step by step; `kept` is updated in place. Returns J there, and of all boxes."""
+    size = 2 + z.shape[1] + len(pairs)
+    sums, one, two = np.zeros(size), np.empty(size), np.empty(size)
+    whole, values = np.empty(len(omega)), np.empty(len(omega))
+    for b in range(len(c)):
+        _move(sums, 1.0, b, z, c, g, pairs, sums)
+    _values(sums, mean, scale[2], kind, column, pair, pairs, by_mean, by_second, whole)
+    of_all = sums[1] / sums[0] + scale[0] / np.sqrt(sums[0])
+    outside = 0.0
+    for b in range(len(c)):
+        if not kept[b]:
+            _move(sums, -1.0, b, z, c, g, pairs, sums)
+            outside += c[b]
+    best = _objective(sums, whole, mean, scale, omega, kind, column, pair, pairs, by_mean, by_second, values)
+    while True:
+        first, second, least = -1, -1, best - 1e-12 * abs(best)
+        for a in range(len(candidates)):  # one out, or one back
+            b = candidates[a]
+            if kept[b] and outside + c[b] > scale[1]:
+                continue
+            _move(sums, -1.0 if kept[b] else 1.0, b, z, c, g, pairs, one)
+            found = _objective(one, whole, mean, scale, omega, kind, column, pair, pairs, by_mean, by_second, values)
+            if found < least:
+                first, second, least = b, -1, found
+        if first < 0:  # two at once: exchanged, or both out
+            for a in range(min(len(candidates), _PAIRED)):
+                b = candidates[a]
+                _move(sums, -1.0 if kept[b] else 1.0, b, z, c, g, pairs, one)
+                after = outside + (c[b] if kept[b] else -c[b])
+                for e in range(a):
+                    d = candidates[e]
+                    if after + (c[d] if kept[d] else -c[d]) > scale[1]:
+                        continue
+                    _move(one, -1.0 if kept[d] else 1.0, d, z, c, g, pairs, two)
+                    found = _objective(
+                        two, whole, mean, scale, omega, kind, column, pair, pairs, by_mean, by_second, values
+                    )
+                    if found < least:
+                        first, second, least = b, d, found
+        if first < 0:
+            return best, of_all
+        for b in (first, second):
+            if b >= 0:
+                _move(sums, -1.0 if kept[b] else 1.0, b, z, c, g, pairs, sums)
+                outside += c[b] if kept[b] else -c[b]
+                kept[b] = not kept[b]
+        best = least
