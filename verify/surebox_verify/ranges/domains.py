@@ -7,9 +7,9 @@ least_b, most_b, c_b : (B,), records of the box in A, and in all (ranges.members
 n_b : how many of them are in A; theta : a mean.
 
 The largest mean is (sum w n hi) / (sum w n) over least <= n <= most. It is linear-fractional in each n, so at the
-optimum theta  n_b = most_b where hi_b > theta, else least_b: one sort by hi, the ambiguous records in falling order while
-they exceed the mean so far. In a box with *attained* ends (tight) one record is at lo: where all c records are in A the
-last of them has the value lo, else that record is outside. For any theta
+optimum theta  n_b = most_b where hi_b > theta, else least_b: one sort by hi, the ambiguous records in falling order
+while they exceed the mean so far. In a box with *attained* ends (tight) one record is at lo: where all c records are
+in A the last of them has the value lo, else that record is outside. For any theta
     mean <= theta + max_n (sum w n (hi - theta)) / sum w n,
 which is certain whatever rounding did to theta. The least mean is that of -y. (science.md section 5, third row.)
 """

@@ -9,8 +9,8 @@ f(mu) = min_x E[(x - mu)^2] over the real numbers of the boxes; convex, least at
 
 min_x V = min_mu min_x E[(x - mu)^2] over grid points x: given mu every record takes the point nearest to mu, which is
 that nearest to the z nearest to mu. So the least variance is the least V_z over all z; those z with f >= that on their
-whole half-step neighbourhood cannot have it, and f grows to both sides of mu*. Upper ends need no grid: they are reached
-at bounds. (science.md section 5, "Whole numbers and dates".)
+whole half-step neighbourhood cannot have it, and f grows to both sides of mu*. Upper ends need no grid: they are
+reached at bounds. (science.md section 5, "Whole numbers and dates".)
 """
 
 from dataclasses import dataclass

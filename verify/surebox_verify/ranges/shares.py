@@ -99,9 +99,9 @@ def cross_table(first: ValueSets, second: ValueSets, mass: Mass, counts: FloatAr
 
     Notes
     -----
-    All records of a box are in the cell (u, v) for certain where its sets are {u} and {v}; one of them is, where one set
-    is {u} and v is some record's. At most c less the records that have other values for certain are: c - max(|P1 less
-    u|, |P2 less v|). O(B m1 m2).
+    All records of a box are in the cell (u, v) for certain where its sets are {u} and {v}; one of them is, where one
+    set is {u} and v is some record's. At most c less the records that have other values for certain are: c - max(|P1
+    less u|, |P2 less v|). O(B m1 m2).
     """
     each = mass.of_record
     alone = first.alone, second.alone

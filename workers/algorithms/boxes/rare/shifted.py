@@ -24,10 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from workers.algorithms.core.influence import Influences
-from workers.algorithms.core.moments import Moments
-from workers.algorithms.core.statistics import Statistic, components
-from workers.algorithms.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.influence import Influences
+from surebox_verify.core.moments import Moments
+from surebox_verify.core.statistics import Component, Statistic, components
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 _CANDIDATES = 1024
 _PAIRED = 128  # candidates that may leave two at a time
@@ -137,54 +137,61 @@ def _threshold(g: FloatArray, weight: FloatArray, at_most: float) -> BoolArray:
     return kept
 
 
+class _Coder:
+    """Numbers the pairs of columns whose second moments are needed."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[tuple[int, int], int] = {}
+
+    def number(self, i: int, j: int) -> int:
+        """Place of a pair."""
+        return self.pairs.setdefault((min(i, j), max(i, j)), len(self.pairs))
+
+    def of(self, statistic: Statistic) -> tuple[int, tuple[int, int], tuple[int, int, int]]:
+        """Kind, columns and pairs of a statistic with one component."""
+        kind, (i, j) = _KINDS[statistic.kind], (statistic.of[0], statistic.of[-1])
+        if kind == _MEAN:
+            return kind, (i, j), (-1, -1, -1)
+        return kind, (i, j), (self.number(i, i), self.number(j, j), self.number(i, j))
+
+    def gradients(self, parts: list[tuple[tuple[int, ...], Component]], columns: int) -> tuple[FloatArray, FloatArray]:
+        """Derivatives by the means and by the second moments, of components that count to first order."""
+        entries = []
+        for row, (of, part) in enumerate(parts):
+            for a, b in np.argwhere(part.by_covariance):
+                entries.append((row, self.number(of[a], of[b]), part.by_covariance[a, b]))
+        by_mean, by_second = np.zeros((len(parts), columns)), np.zeros((len(parts), len(self.pairs)))
+        for row, (of, part) in enumerate(parts):
+            by_mean[row, list(of)] = part.by_mean
+        for row, pair, gradient in entries:
+            by_second[row, pair] += gradient
+        return by_mean, by_second
+
+
 def _coded(statistics: Sequence[Statistic], field: Influences, at: Moments) -> _Terms:
-    pairs: dict[tuple[int, int], int] = {}
-
-    def number(i: int, j: int) -> int:
-        return pairs.setdefault((min(i, j), max(i, j)), len(pairs))
-
-    kind, column, pair, omega, first_order = [], [], [], [], []
+    coder, rows = _Coder(), []
+    first_order: list[tuple[tuple[int, ...], Component]] = []
     for index, statistic in enumerate(statistics):
-        weights = field.omega[field.owner == index]
+        weights = field.omega[field.owner == index].tolist()
         if statistic.kind == "regression":
             for part, weight in zip(components(statistic, at), weights, strict=True):
-                kind.append(_FIRST_ORDER)
-                column.append((len(first_order), -1))
-                pair.append((-1, -1, -1))
-                omega.append(float(weight))
+                rows.append((weight, _FIRST_ORDER, (len(first_order), -1), (-1, -1, -1)))
                 first_order.append((statistic.of, part))
         elif statistic.kind in _KINDS:
-            i, j = statistic.of[0], statistic.of[-1]
-            kind.append(_KINDS[statistic.kind])
-            column.append((i, j))
-            single = kind[-1] == _MEAN
-            pair.append((-1, -1, -1) if single else (number(i, i), number(j, j), number(i, j)))
-            omega.append(float(weights[0]))
-    for of, part in first_order:
-        for a in range(len(of)):
-            for b in range(len(of)):
-                if part.by_covariance[a, b]:
-                    number(of[a], of[b])
-    by_mean, by_second = np.zeros((len(first_order), len(at.mean))), np.zeros((len(first_order), len(pairs)))
-    for row, (of, part) in enumerate(first_order):
-        by_mean[row, list(of)] = part.by_mean
-        for a in range(len(of)):
-            for b in range(len(of)):
-                if part.by_covariance[a, b]:
-                    by_second[row, number(of[a], of[b])] += part.by_covariance[a, b]
+            rows.append((weights[0], *coder.of(statistic)))
+    gradients = coder.gradients(first_order, len(at.mean))
     return _Terms(
-        np.array(omega, dtype=np.float64),
-        np.array(kind, dtype=np.int64),
-        np.array(column, dtype=np.int64).reshape(-1, 2),
-        np.array(pair, dtype=np.int64).reshape(-1, 3),
-        np.array(list(pairs), dtype=np.int64).reshape(-1, 2),
-        by_mean,
-        by_second,
+        np.array([row[0] for row in rows], dtype=np.float64),
+        np.array([row[1] for row in rows], dtype=np.int64),
+        np.array([row[2] for row in rows], dtype=np.int64).reshape(-1, 2),
+        np.array([row[3] for row in rows], dtype=np.int64).reshape(-1, 3),
+        np.array(list(coder.pairs), dtype=np.int64).reshape(-1, 2),
+        *gradients,
     )
 
 
 @njit(nogil=True, cache=True)
-def _values(
+def _values(  # noqa: C901 (a kernel)
     sums: FloatArray,
     mean: FloatArray,
     inflation: float,
@@ -272,7 +279,7 @@ def _objective(
 
 
 @njit(nogil=True, cache=True)
-def _search(
+def _search(  # noqa: C901 (a kernel)
     z: FloatArray,
     mean: FloatArray,
     c: FloatArray,
