@@ -1,7 +1,7 @@
 """Kernels of the search for a core: J of a set of boxes from its sums, and the steps that lower it.
 
-Notation as in rare.shifted. `sums` are those of c, c g, c z_i (n of them) and c z_i z_j (one per pair) over the boxes of
-S; `scale` is A, the records that may be left aside, and the inflation of variances and covariances.
+Notation as in rare.shifted. `sums` are those of c, c g, c z_i (n of them) and c z_i z_j (one per pair) over the boxes
+of S; `scale` is A, the records that may be left aside, and the inflation of variances and covariances.
 """
 
 import numpy as np
