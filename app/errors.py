@@ -133,6 +133,18 @@ class JobInUseError(ConflictError):
     code = "job-in-use"
 
 
+class FindingsStandError(ConflictError):
+    """Findings stand against the release."""
+
+    code = "findings-stand"
+
+
+class PublishedMeanwhileError(ConflictError):
+    """Releases of the same data were published meanwhile."""
+
+    code = "published-meanwhile"
+
+
 class RequestInFlightError(ConflictError):
     """A request with this Idempotency-Key is in flight."""
 

@@ -69,6 +69,9 @@ class Settings(BaseSettings):
     upload_wait_seconds: float = Field(default=300.0, gt=0, description="An upload read for longer answers 202.")
     max_unfinished_jobs: int = Field(default=1_000, gt=0, description="Queued and running jobs per owner.")
     requests_per_minute: int = Field(default=6_000, gt=0, description="Requests per owner, state reads not counted.")
+    public_requests_per_minute: int = Field(
+        default=120, gt=0, description="Requests without a key, per address; only of public releases."
+    )
     max_streams: int = Field(default=50, gt=0, description="Open event streams per owner and API process.")
     max_waiters: int = Field(default=1_000, gt=0, description="Waiting requests per API process.")
 
@@ -96,6 +99,15 @@ class Settings(BaseSettings):
         default=256_000_000, ge=0, description="Of releases that questions were asked of, kept by each worker process."
     )
     inline_artifact_bytes: int = Field(default=32_000_000, ge=0, description="Larger results lie in storage.")
+
+    # Publishing
+    four_eyes: bool = Field(
+        default=False, description="The key that publishes a release is not the one that made it; none is by itself."
+    )
+    public_releases: bool = Field(default=False, description="Releases for `public` are readable without a key.")
+    public_url: str | None = Field(
+        default=None, description="Where the service is reached from outside, for absolute addresses in what it serves."
+    )
 
     # The process
     warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")

@@ -43,20 +43,28 @@ async def get_resources(request: Request) -> Resources:
     return resources
 
 
+#: Whoever asks without a key, where that is allowed: the owner of nothing.
+ANYBODY: Final = Principal(owner="", key_id="", scopes=frozenset())
+
 ResourcesDep = Annotated[Resources, Depends(get_resources)]
 
 
 class Require:
     """The dependency `require` returns; routes are walked for it by the OpenAPI document and by tests."""
 
-    def __init__(self, scopes: frozenset[str], *, limited: bool, instead: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, scopes: frozenset[str], *, limited: bool, instead: frozenset[str] = frozenset(), public: bool = False
+    ) -> None:
         self.scopes = scopes
+        self.public = public
         self.instead = instead
         self.limited = limited
 
     async def __call__(self, request: Request) -> Principal:
         """The principal, if it has the scopes and is within its rate."""
         principal = request.scope.get(PRINCIPAL)
+        if self.public and await self._is_anybody(request):
+            return ANYBODY
         if isinstance(principal, Exception):
             raise principal
         if not isinstance(principal, Principal):
@@ -70,9 +78,18 @@ class Require:
             await resources.limiter.spend(principal.owner)
         return principal
 
+    @staticmethod
+    async def _is_anybody(request: Request) -> bool:
+        """Whether a request without a key is let through, within the rate of its address."""
+        resources: Resources = request.app.state.resources
+        if not resources.settings.public_releases or "authorization" in request.headers:
+            return False
+        await resources.limiter.spend_address("" if request.client is None else request.client.host)
+        return True
+
 
 def require(
-    *scopes: str, limited: bool = True, instead: Sequence[str] = ()
+    *scopes: str, limited: bool = True, instead: Sequence[str] = (), public: bool = False
 ) -> Callable[[Request], Awaitable[Principal]]:
     """A dependency that gives the Principal: `Annotated[Principal, Depends(require("jobs:read"))]`.
 
@@ -84,9 +101,11 @@ def require(
         Whether the request counts against the owner's rate. False for reads of a job's state only.
     instead
         Scopes that let a request through as well; the route itself has to see what such a key may not.
+    public
+        Whether, where the operator allows it, a request without a key is let through: the route shows what is public.
     """
     wanted, other = frozenset(scopes), frozenset(instead)
     if not wanted or (wanted | other).difference(scope.value for scope in Scope):
         msg = f"a route requires scopes of app.auth.principal.Scope, not {sorted(wanted | other)}"
         raise ValueError(msg)
-    return Require(wanted, limited=limited, instead=other)
+    return Require(wanted, limited=limited, instead=other, public=public)

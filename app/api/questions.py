@@ -26,6 +26,7 @@ from app.errors import ConflictError
 from app.jobs import read
 from app.jobs.accept import Asker
 from app.releases import query
+from app.releases.access import viewer_of
 
 #: Answers to a question, beside problems and the body itself.
 PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
@@ -96,6 +97,7 @@ def _patience(headers: list[str]) -> tuple[int, dict[str, str]]:
 
 
 def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord:
+    query.look(database=resources.database, viewer=viewer_of(principal), spec=spec)
     return query.ask(
         database=resources.database,
         broker=resources.queue,

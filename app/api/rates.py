@@ -1,4 +1,4 @@
-"""Requests per owner and minute.
+"""Requests per owner and minute; without a key, per address.
 
 Counted in the broker's server, so that all API processes share one count; while it cannot be reached each process
 counts for itself, and asks again some seconds later. A request never fails because the counter does.
@@ -8,7 +8,7 @@ import time
 from typing import Final
 
 import structlog
-from limits import RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from limits.errors import StorageError
@@ -24,10 +24,11 @@ log = structlog.get_logger(__name__)
 
 
 class Rates:
-    """One sliding window per owner."""
+    """One sliding window per owner, and per address of those without a key."""
 
     def __init__(self, settings: Settings) -> None:
         self._rate = RateLimitItemPerMinute(settings.requests_per_minute, namespace="surebox")
+        self._public_rate = RateLimitItemPerMinute(settings.public_requests_per_minute, namespace="surebox-public")
         self._local = SlidingWindowCounterRateLimiter(MemoryStorage())
         pool = ConnectionPool.from_url(
             settings.redis_url, socket_timeout=_SOCKET_SECONDS, socket_connect_timeout=_SOCKET_SECONDS
@@ -51,22 +52,29 @@ class Rates:
         TooManyRequestsError
             When the owner's minute is used up; says when to come again.
         """
-        if time.monotonic() >= self._shared_from:
-            try:
-                return await self._spend(self._shared, owner)
-            except StorageError as error:
-                self._shared_from = time.monotonic() + RETRY_SHARED_SECONDS
-                log.warning("rates.local", error=type(error.storage_error).__name__)
-        return await self._spend(self._local, owner)
+        await self._count(self._rate, owner, "for this owner")
+
+    async def spend_address(self, address: str) -> None:
+        """Count one request without a key; errors as of `spend`."""
+        await self._count(self._public_rate, address, "without a key")
 
     async def close(self) -> None:
         """Close the connections to the shared count."""
         await self._client_pool.disconnect()
 
-    async def _spend(self, limiter: SlidingWindowCounterRateLimiter, owner: str) -> None:
-        if await limiter.hit(self._rate, owner):
-            return
-        window = await limiter.get_window_stats(self._rate, owner)
+    async def _count(self, rate: RateLimitItem, who: str, told: str) -> None:
+        if time.monotonic() >= self._shared_from:
+            try:
+                return await _spend(self._shared, rate, who, told)
+            except StorageError as error:
+                self._shared_from = time.monotonic() + RETRY_SHARED_SECONDS
+                log.warning("rates.local", error=type(error.storage_error).__name__)
+        return await _spend(self._local, rate, who, told)
+
+
+async def _spend(limiter: SlidingWindowCounterRateLimiter, rate: RateLimitItem, who: str, told: str) -> None:
+    if not await limiter.hit(rate, who):
+        window = await limiter.get_window_stats(rate, who)
         wait = max(1.0, window.reset_time - time.time())
-        detail = f"{self._rate.amount} requests a minute are allowed for this owner; try again in {wait:.0f} s"
+        detail = f"{rate.amount} requests a minute are allowed {told}; try again in {wait:.0f} s"
         raise TooManyRequestsError(detail, retry_after=wait)

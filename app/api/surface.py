@@ -4,13 +4,24 @@ from typing import Final
 
 from fastapi import FastAPI
 
-from app.api.routes import anonymizations, audits, datasets, jobs, questions, releases, service
+from app.api.routes import (
+    anonymizations,
+    audits,
+    datasets,
+    families,
+    jobs,
+    log,
+    publishing,
+    questions,
+    releases,
+    service,
+)
 
 PREFIX: Final = "/v1"
 
 
 def include_routes(app: FastAPI) -> None:
     """Add every router, the one that is asked most first: routes are tried one after the other."""
-    for routes in (jobs, questions, datasets, anonymizations, audits, releases):
+    for routes in (jobs, questions, datasets, anonymizations, audits, releases, publishing, families, log):
         app.include_router(routes.router, prefix=PREFIX)
     app.include_router(service.router)

@@ -13,6 +13,7 @@ class Scope(StrEnum):
     JOBS_READ = "jobs:read"
     RELEASES_READ = "releases:read"
     RELEASES_WRITE = "releases:write"
+    RELEASES_PUBLISH = "releases:publish"
     ADMIN = "admin"
 
 

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar
 from pydantic import Field, WithJsonSchema
 
 from app.contracts.base import Contract, Instant, Labels
+from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
-from app.contracts.releases import DEFAULT_FORMATS, Formats
+from app.contracts.releases import DEFAULT_FORMATS, Demand, Formats, Publish
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
@@ -82,9 +83,20 @@ class DatasetJobSpec(JobSpec):
 class ReleasingSpec(DatasetJobSpec):
     """A specification of a job that makes a release."""
 
-    version: ClassVar[int] = 2  # `formats`
+    version: ClassVar[int] = 3  # 2: `formats`; 3: `publish`, `gate`, `allow_repeat`
 
     formats: Formats = DEFAULT_FORMATS
+    publish: Publish = Field(
+        default=Publish.AUTO, description="`auto`: at once, unless a finding stands; `draft`: when it is asked for."
+    )
+    gate: Annotated[tuple[Demand, ...], Field(max_length=20)] = Field(
+        default=(), description="Audits of the release before it is published, and what they must find."
+    )
+    allow_repeat: bool = Field(
+        default=False,
+        strict=True,
+        description="Publish although releases of the same data leave fewer than k persons together; flagged.",
+    )
 
 
 class Progress(Contract):
@@ -118,5 +130,8 @@ class JobEnvelope(Contract):
         default=(),
         description="What succeeded but will disappoint or expose; like `result`, for keys with `jobs:read` only.",
     )
-    release_id: str | None = Field(description="What it published; null: nothing, or nothing yet.")
+    release_id: str | None = Field(description="What it made; null: nothing, or nothing yet.")
+    findings: tuple[Finding, ...] = Field(
+        default=(), description="What the gate of its release found; like `result`, for keys with `jobs:read` only."
+    )
     error: Problem | None = Field(description="Why it failed; null: it did not.")

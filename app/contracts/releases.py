@@ -1,12 +1,38 @@
 """Releases: what a succeeded anonymization publishes, as its owner and those it is given to see it."""
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
+from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Instant, Labels
+from app.contracts.base import Contract, Instant, Labels, Short
+from app.contracts.findings import Finding
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+
+
+class ReleaseState(StrEnum):
+    """States of a release; what was ever published stays known to its family."""
+
+    DRAFT = "draft"
+    PUBLISHED = "published"
+    WITHDRAWN = "withdrawn"
+
+
+class Publish(StrEnum):
+    """When the release of a job is published."""
+
+    AUTO = "auto"
+    DRAFT = "draft"
+
+
+Readers = TypeAliasType(
+    "Readers",
+    Annotated[
+        Literal["public"] | Annotated[tuple[Short, ...], Field(max_length=1000)],
+        Field(description="Owners who read the release beside its own; `public`: everybody."),
+    ],
+)
 
 
 class ReleaseFormat(StrEnum):
@@ -52,13 +78,50 @@ class Release(Contract):
     """A release."""
 
     id: str = Field(description="Names the release for as long as it is kept.")
+    owner: str = Field(description="Whose it is.")
+    state: ReleaseState = Field(description="Readers see what is `published`, keepers (`jobs:read`) the rest too.")
     name: str = Field(description="What the owner calls it; empty until it is named.")
     job_id: str = Field(description="The job that made it.")
     method: str = Field(description="The job's method.")
-    created_at: Instant = Field(description="When it was published.")
+    created_at: Instant = Field(description="When it was made.")
+    published_at: Instant | None = Field(description="When it was published; null: it was not.")
     rows: int = Field(description="Rows of every file.")
     columns: tuple[ReleaseColumn, ...] = Field(description="In the files' order.")
     sha256: dict[ReleaseFormat, str] = Field(description="SHA-256 of the file in each format: its ETag.")
     flags: tuple[str, ...] = Field(description="What a reader must know, such as `reproducible`.")
     labels: Labels = Field(description="As given with the job's specification.")
     warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
+    base_release_id: str | None = Field(default=None, description="The release of whose series it is, if of one.")
+    readers: Readers | None = Field(default=None, description="Who else reads it; null for who is not a keeper of it.")
+    findings: tuple[Finding, ...] | None = Field(
+        default=None, description="What its gate found; null for who is not a keeper of it."
+    )
+    family_id: str | None = Field(
+        default=None, description="Of the data it was made from; null without `jobs:read` and `datasets:read`."
+    )
+
+
+class PublishRequest(Contract):
+    """What is said at publishing."""
+
+    accept: tuple[Short, ...] = Field(
+        default=(), max_length=100, description="Audits whose findings stand and are accepted."
+    )
+    readers: Readers | None = Field(default=None, description="Who else is to read it; null: as it is.")
+
+
+class WithdrawRequest(Contract):
+    """What is said at withdrawing."""
+
+    reason: Annotated[Short, Field(min_length=1)] = Field(description="Why: those who read it may be told.")
+
+
+class Demand(Contract):
+    """What an audit must find before a release is published; further fields are those of the audit's specification."""
+
+    model_config = ConfigDict(extra="allow")
+
+    method: Annotated[Short, Field(min_length=1)] = Field(description="Name of an audit.")
+    require: dict[Short, float] = Field(
+        default_factory=dict, max_length=100, description="What it must find, by the names of its demands."
+    )

@@ -91,11 +91,6 @@ class UncertainSpec(ReleasingSpec):
     )
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the noise.")
     missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
-    allow_repeat: bool = Field(
-        default=False,
-        strict=True,
-        description="Release data again of which such a release was published before: the draws average out.",
-    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -30,6 +30,7 @@ class JobRecord:
     result_json: str | None
     warnings_json: str
     release_id: str | None
+    findings_json: str
     error_json: str | None
     attempt: int
     given_back: int
@@ -67,6 +68,7 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     func.coalesce(cast(job.c.result_shown, Text), cast(job.c.result, Text)),
     cast(job.c.warnings, Text),
     job.c.release_id,
+    cast(job.c.findings, Text),
     cast(job.c.error, Text),
     job.c.attempt,
     job.c.given_back,

@@ -21,7 +21,7 @@ from app.settings import Settings
 from app.storage.protocol import Storage
 
 #: Prefixes whose objects belong to rows.
-_OWNED = ("releases/", "jobs/", "datasets/")
+_OWNED = ("releases/", "jobs/", "datasets/", "ledger/")
 _KEYS = 500
 #: A worker's row is kept so long after it was last seen.
 _WORKER_SECONDS = 300.0

@@ -19,8 +19,9 @@ _SUCCEEDED_PROGRESS = '{"fraction":1.0,"stage":"done"}'
 def job_json(record: JobRecord, *, whole: bool = True) -> str:
     """Render the job; its specification, result and warnings only for who may see the `whole` of it."""
     spec, result, warnings = record.spec_json, record.result_json or "null", record.warnings_json
+    findings = record.findings_json
     if not whole:
-        spec, result, warnings = "null", "null", "[]"
+        spec, result, warnings, findings = "null", "null", "[]", "[]"
     started, finished, release = record.started_at, record.finished_at, record.release_id
     return (
         f'{{"id":"{record.id}","kind":"{record.kind}","method":"{record.method}","state":"{record.state}",'
@@ -29,7 +30,7 @@ def job_json(record: JobRecord, *, whole: bool = True) -> str:
         f'"started_at":{_quoted(rfc3339(started) if started else None)},'
         f'"finished_at":{_quoted(rfc3339(finished) if finished else None)},'
         f'"spec":{spec},"result":{result},"warnings":{warnings},'
-        f'"release_id":{_quoted(release)},"error":{record.error_json or "null"}}}'
+        f'"release_id":{_quoted(release)},"findings":{findings},"error":{record.error_json or "null"}}}'
     )
 
 
@@ -52,6 +53,7 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
         result_json=None,
         warnings_json="[]",
         release_id=None,
+        findings_json="[]",
         error_json=None,
     )
 

@@ -3,19 +3,23 @@
 from datetime import datetime
 from typing import Final
 
-from app.db.repositories import erasing, releases
+from app.contracts.releases import ReleaseState
+from app.db.repositories import erasing, families, publications, releases
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
 from app.jobs.links import remove_links
+from app.releases import publishing
 from app.storage.protocol import Storage
 
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100
 
 
-def delete_release(*, database: Database, storage: Storage, owner: str, release_id: str, now: datetime) -> None:
-    """Delete the owner's release; its bytes are gone when this returns.
+def delete_release(
+    *, database: Database, storage: Storage, owner: str, release_id: str, now: datetime, key_id: str | None = None
+) -> None:
+    """Delete the owner's release; a published one is withdrawn first. Its bytes are gone when this returns.
 
     Raises
     ------
@@ -25,11 +29,17 @@ def delete_release(*, database: Database, storage: Storage, owner: str, release_
         If an unfinished job uses it.
     """
     with database.unit_of_work() as unit:
-        if "\x00" in release_id or not releases.lock(unit.connection, owner=owner, release_id=release_id):
+        found = None if "\x00" in release_id else publications.lock(unit.connection, owner=owner, release_id=release_id)
+        if found is None:
             raise NotFoundError("there is no release with this id")
         _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))
         releases.mark_deleted(unit.connection, release_id=release_id, now=now)
         erasing.forget_release(unit.connection, release_id=release_id)
+        families.drop_file(unit.connection, release_id=release_id)
+        if found.state is ReleaseState.PUBLISHED:
+            publishing.withdraw_locked(
+                unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason="deleted"
+            )
     remove_leftovers(database=database, storage=storage, release_id=release_id)
 
 

@@ -5,6 +5,8 @@ from typing import Final
 
 from app.contracts.jobs import JobSpec
 from app.db.job_record import JobRecord
+from app.db.repositories import releases
+from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import InvalidError, NotFoundError
 from app.jobs.accept import Asker, accept
@@ -14,6 +16,19 @@ from app.queue import JobQueue
 #: How long the job and its result are there.
 KEPT: Final = timedelta(hours=1)
 _RELEASE: Final = "/release_id"
+
+
+def look(*, database: Database, viewer: Viewer, spec: JobSpec) -> None:
+    """Whether the release that a question names is there for whoever asks: of drafts, keepers ask.
+
+    Raises
+    ------
+    NotFoundError
+        If it is not.
+    """
+    with database.read() as connection:
+        if not releases.is_there(connection, viewer=viewer, release_id=getattr(spec, "release_id", "")):
+            raise NotFoundError("there is no release with this id")
 
 
 def ask(

@@ -1,14 +1,15 @@
-"""Reading one's releases: what is public of them, and nothing else."""
+"""Reading releases: what is public of them, and for their keepers the drafts; `Viewer` says what is there for whom."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from app.contracts.boxes import StatisticResult
-from app.contracts.changes import NameAndLabels
+from app.contracts.changes import ReleaseChanges
 from app.contracts.releases import Release, ReleaseFormat
 from app.contracts.uncertain import EstimatedStatistic
 from app.db.repositories import releases
+from app.db.repositories.release_access import Viewer, keeper_of
 from app.db.repositories.releases import ReleaseFile, ReleaseFilter
 from app.db.session import Database
 from app.errors import NotFoundError
@@ -22,26 +23,27 @@ __all__ = [
 PUBLIC: Final = frozenset(StatisticResult.model_fields) | frozenset(EstimatedStatistic.model_fields)
 
 
-def read_release(*, database: Database, owner: str, release_id: str) -> Release:
-    """The owner's release.
+def read_release(*, database: Database, viewer: Viewer, release_id: str) -> Release:
+    """A release.
 
     Raises
     ------
     NotFoundError
-        If there is none, it was deleted, or it is another owner's.
+        If there is none, it was deleted, or it is not there for whoever asks.
     """
     with database.read() as connection:
-        found = None if "\x00" in release_id else releases.get(connection, owner=owner, release_id=release_id)
+        found = None if "\x00" in release_id else releases.get(connection, viewer=viewer, release_id=release_id)
     if found is None:
         raise _absent()
     return found
 
 
-def describe_release(*, database: Database, owner: str, release_id: str, asked: NameAndLabels) -> None:
+def describe_release(*, database: Database, owner: str, release_id: str, asked: ReleaseChanges) -> None:
     """Change name or labels of the owner's release; errors as of `read_release`."""
     changes = asked.changes()
+    changes.pop("readers", None)
     if not changes:
-        read_release(database=database, owner=owner, release_id=release_id)
+        read_release(database=database, viewer=keeper_of(owner), release_id=release_id)
         return
     with database.unit_of_work() as unit:
         there = "\x00" not in release_id and releases.describe(
@@ -52,15 +54,15 @@ def describe_release(*, database: Database, owner: str, release_id: str, asked: 
 
 
 def list_releases(
-    *, database: Database, owner: str, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
+    *, database: Database, viewer: Viewer, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
 ) -> Sequence[Release]:
-    """The owner's releases, newest first."""
+    """Releases, newest first."""
     with database.read() as connection:
-        return releases.list_releases(connection, owner=owner, only=only, before=before, limit=limit)
+        return releases.list_releases(connection, viewer=viewer, only=only, before=before, limit=limit)
 
 
-def read_file(*, database: Database, owner: str, release_id: str, release_format: ReleaseFormat) -> ReleaseFile:
-    """Where one file of the owner's release lies.
+def read_file(*, database: Database, viewer: Viewer, release_id: str, release_format: ReleaseFormat) -> ReleaseFile:
+    """Where one file of the release lies.
 
     Raises
     ------
@@ -70,8 +72,8 @@ def read_file(*, database: Database, owner: str, release_id: str, release_format
     if "\x00" in release_id:
         raise _absent()
     with database.read() as connection:
-        found = releases.get_file(connection, owner=owner, release_id=release_id, release_format=release_format.value)
-        known = found is not None or releases.get(connection, owner=owner, release_id=release_id) is not None
+        found = releases.get_file(connection, viewer=viewer, release_id=release_id, release_format=release_format.value)
+        known = found is not None or releases.get(connection, viewer=viewer, release_id=release_id) is not None
     if found is not None:
         return found
     if known:
@@ -79,23 +81,23 @@ def read_file(*, database: Database, owner: str, release_id: str, release_format
     raise _absent()
 
 
-def read_statistics(*, database: Database, owner: str, release_id: str) -> list[Mapping[str, Any]]:
-    """What the owner's release says of its statistics, without what only the job's result may say."""
+def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> list[Mapping[str, Any]]:
+    """What the release says of its statistics, without what only the job's result may say."""
     if "\x00" in release_id:
         raise _absent()
     with database.read() as connection:
-        found = releases.get_statistics(connection, owner=owner, release_id=release_id)
+        found = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
     if found is None:
         raise _absent()
     return [{name: value for name, value in statistic.items() if name in PUBLIC} for statistic in found]
 
 
-def read_provenance(*, database: Database, owner: str, release_id: str) -> Mapping[str, Any]:
-    """The public part of the provenance of the owner's release, as PROV-JSON."""
+def read_provenance(*, database: Database, viewer: Viewer, release_id: str) -> Mapping[str, Any]:
+    """The public part of the provenance of the release, as PROV-JSON."""
     if "\x00" in release_id:
         raise _absent()
     with database.read() as connection:
-        found = releases.get_public_provenance(connection, owner=owner, release_id=release_id)
+        found = releases.get_public_provenance(connection, viewer=viewer, release_id=release_id)
     if found is None:
         raise _absent()
     return found

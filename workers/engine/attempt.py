@@ -211,7 +211,8 @@ class Attempt:
                 time.sleep(_RETRY_SECONDS)
 
     def _succeed(self, unit: UnitOfWork, stored: Stored) -> None:
-        succeed(unit.connection, claimed=self._claimed, stored=stored)
+        four_eyes = self._settings.four_eyes
+        succeed(unit.connection, claimed=self._claimed, stored=stored, four_eyes=four_eyes)
         self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 

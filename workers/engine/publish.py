@@ -5,7 +5,7 @@ A process that dies between the two leaves objects that no row points to; housek
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from app.contracts.base import new_id
@@ -13,11 +13,14 @@ from app.contracts.datasets import Profile
 from app.contracts.draws import refuse_repeat
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
+from app.contracts.releases import Publish, ReleaseState
 from app.db.repositories import claims, datasets, draws, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.job_results import StoredResult
+from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
+from app.releases.publishing import Decision, Review, decide, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.provenance import Published, record
@@ -53,6 +56,7 @@ class Stored:
     result: StoredResult
     release: StoredRelease | None
     dataset: StoredDataset | None = None
+    review: Review = field(default_factory=Review)
 
 
 def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> Stored:
@@ -62,15 +66,17 @@ def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Setti
     return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release, dataset)
 
 
-def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
+def succeed(connection: Connection, *, claimed: Claim, stored: Stored, four_eyes: bool = False) -> None:
     """Write release, result, provenance and the end of the job, in the caller's transaction.
 
     Raises
     ------
     app.errors.FencedError
         When the attempt may not end the job; nothing of it is visible then.
+    app.errors.PublishedMeanwhileError
+        When the release has to be composed once more.
     """
-    release = stored.release
+    release, new = stored.release, None
     finished_at = claims.finish(
         connection,
         claimed=claimed,
@@ -79,13 +85,15 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
             outcome="succeeded",
             result={"method": claimed.method, **stored.outcome.summary},
             warnings=stored.outcome.warnings,
+            findings=stored.review.findings,
             release_id=None if release is None else release.id,
         ),
     )
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if release is not None:
-        _refuse_repeat(connection, claimed, release.draft)
-        _insert_release(connection, claimed, release)
+        decision = _decide(connection, claimed, stored, four_eyes=four_eyes)
+        release = replace(release, flags=(*release.flags, *decision.flags))
+        new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
     if stored.dataset is not None:
         _set_ready(connection, stored.dataset)
     if claimed.kind == JobKind.QUERY:  # forgotten within the hour, and nothing comes of it but its answer
@@ -99,6 +107,8 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored) -> None:
             published=None if release is None else _published(release),
         ),
     )
+    if new is not None and new.state is ReleaseState.PUBLISHED:
+        _record_published(connection, new, stored.review)
 
 
 def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> StoredRelease:
@@ -158,6 +168,32 @@ def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, setting
     return StoredResult(body=None, key=key, bytes=len(body), sha256=sha256)
 
 
+def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes: bool) -> Decision:
+    """Whether the release is published now; of two jobs of the same data the second waits here for the first."""
+    decision = decide(
+        connection,
+        review=stored.review,
+        asked=Publish(claimed.spec.get("publish", Publish.AUTO)),
+        allow_repeat=bool(claimed.spec.get("allow_repeat")),
+        four_eyes=four_eyes,
+    )
+    if decision.state is ReleaseState.PUBLISHED and stored.release is not None:
+        _refuse_repeat(connection, claimed, stored.release.draft)
+    return decision
+
+
+def _record_published(connection: Connection, new: releases.NewRelease, review: Review) -> None:
+    stood = {one.audit for one in standing(review.findings, accepted=())}
+    release = Publishable(
+        id=new.id, owner=new.owner, job_id=new.job_id, dataset_id=new.dataset_id, method=new.method, state=new.state,
+        made_by=new.made_by, findings=review.findings, family_id=review.family_id, composed_after=review.composed_after,
+        composed=review.composed, allow_repeat=new.allow_repeat, base_release_id=new.base_release_id,
+    )  # fmt: skip
+    record_published(
+        connection, release=release, key_id=new.made_by, accepted=stood, composed=review.composed, by_job=True
+    )
+
+
 def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) -> None:
     """Of jobs that ran at once only one publishes the first draw; the lock is held until the transaction ends."""
     made_from = claimed.inputs.dataset
@@ -168,28 +204,35 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) 
     refuse_repeat(published, allowed=bool(claimed.spec.get("allow_repeat")), made_as=draft.draw)
 
 
-def _insert_release(connection: Connection, claimed: Claim, release: StoredRelease) -> None:
+def _insert_release(
+    connection: Connection, claimed: Claim, release: StoredRelease, *, review: Review, state: ReleaseState
+) -> releases.NewRelease:
     made_from, draft = _made_from(claimed), release.draft
-    releases.insert_release(
-        connection,
-        new=releases.NewRelease(
-            id=release.id,
-            owner=claimed.owner,
-            job_id=claimed.id,
-            dataset_id=made_from.id,
-            method=claimed.method,
-            rows=draft.rows,
-            columns=draft.columns,
-            flags=release.flags,
-            labels=claimed.labels,
-            statistics=draft.statistics,
-            warnings=draft.warnings,
-        ),
-        files=release.files,
+    new = releases.NewRelease(
+        id=release.id,
+        owner=claimed.owner,
+        job_id=claimed.id,
+        dataset_id=made_from.id,
+        method=claimed.method,
+        rows=draft.rows,
+        columns=draft.columns,
+        flags=release.flags,
+        labels=claimed.labels,
+        statistics=draft.statistics,
+        warnings=draft.warnings,
+        state=state,
+        made_by=claimed.requested_by,
+        findings=review.findings,
+        family_id=review.family_id,
+        composed_after=review.composed_after,
+        composed=review.composed,
+        allow_repeat=bool(claimed.spec.get("allow_repeat")),
     )
+    releases.insert_release(connection, new=new, files=release.files)
     if release.link is not None:
         key, size = release.link
         release_links.insert_link(connection, release_id=release.id, dataset_id=made_from.id, key=key, size=size)
+    return new
 
 
 def _published(release: StoredRelease) -> Published:

@@ -26,6 +26,7 @@ from app.errors import UnavailableError
 from app.jobs import erase, read
 from app.jobs.envelope import list_json
 from app.jobs.events import events_after
+from app.releases import log
 
 router = APIRouter(tags=["jobs"])
 
@@ -140,6 +141,8 @@ def get_job_result(
     headers = {"ETag": etag_of(found.sha256)}
     if is_fresh(if_none_match, found.sha256):
         return Response(status_code=304, headers=headers)
+    if reads_all(principal):
+        _log(resources, principal, job_id, "result")
     return stored_response(resources.storage, found, headers=headers)
 
 
@@ -158,6 +161,7 @@ def get_job_provenance(
     headers = {"ETag": etag_of(found.sha256)}
     if is_fresh(if_none_match, found.sha256):
         return Response(status_code=304, headers=headers)
+    _log(resources, principal, job_id, "provenance")
     return _json(found.json, headers=headers)
 
 
@@ -194,6 +198,11 @@ async def follow_job(
             return Response(status_code=204)
         render = partial(shown_job, principal=principal)
         return JobStream(subscription, seen=seen, render=render, held=held.pop_all())
+
+
+def _log(resources: Resources, principal: Principal, job_id: str, what: str) -> None:
+    reader = {"owner": principal.owner, "key_id": principal.key_id}
+    log.record_read(database=resources.database, **reader, subject=job_id, what=what)
 
 
 def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:

@@ -26,16 +26,18 @@ from app.api.schemas.releases import (
     ReleaseStatistics,
 )
 from app.auth.principal import Principal, Scope
-from app.contracts.changes import NameAndLabels
+from app.contracts.changes import ReleaseChanges
 from app.contracts.releases import Release, ReleaseFormat
-from app.errors import NotFoundError, RangeNotSatisfiableError
-from app.releases import delete, read
+from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
+from app.releases import delete, log, publishing, read
+from app.releases.access import viewer_of
 
 router = APIRouter(tags=["releases"])
 
 ReleaseId = Annotated[str, Path(description="Id of a release.")]
-Reader = Annotated[Principal, Depends(require("releases:read"))]
-NamingBody = Annotated[NameAndLabels, Body(openapi_examples=NAMES)]
+#: Keepers read drafts too, and need no other scope for that; what is public needs no key where that is allowed.
+Reader = Annotated[Principal, Depends(require("releases:read", instead=("jobs:read",), public=True))]
+NamingBody = Annotated[ReleaseChanges, Body(openapi_examples=NAMES)]
 Writer = Annotated[Principal, Depends(require("releases:write"))]
 Format = Annotated[
     ReleaseFormat | None, Query(alias="format", description="Format of the file; without it `Accept` decides.")
@@ -85,10 +87,10 @@ def list_releases(
     asked: PageDep,
     only: Annotated[read.ReleaseFilter, Depends(get_release_filter)],
 ) -> Any:
-    """Own releases, newest first."""
+    """One's own releases and those that one was made a reader of, newest first."""
     before = None if asked.after is None else (asked.after.created_at, asked.after.id)
     rows = read.list_releases(
-        database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
+        database=resources.database, viewer=viewer_of(principal), only=only, before=before, limit=asked.fetch
     )
     return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
 
@@ -97,8 +99,8 @@ def list_releases(
     "/releases/{release_id}", operation_id="get_release", summary="Read a release", responses=responses(404, 429)
 )
 def get_release(release_id: ReleaseId, resources: ResourcesDep, principal: Reader) -> Release:
-    """One's own release: its columns, and the checksums of its files."""
-    return read.read_release(database=resources.database, owner=principal.owner, release_id=release_id)
+    """A release: its columns, and the checksums of its files."""
+    return read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
 
 
 @router.get(
@@ -124,6 +126,11 @@ def get_release_data(
     headers = _data_headers(release_id, file)
     if is_fresh(if_none_match, file.sha256):
         return Response(status_code=304, headers={"ETag": headers["ETag"], "Vary": "Accept"})
+    if file.restricted:
+        reader = {"owner": principal.owner, "key_id": principal.key_id}
+        log.record_read(
+            database=resources.database, **reader, subject=release_id, what="data of a release not published"
+        )
     try:
         part = asked_range(range_header, if_range, size=file.bytes, sha256=file.sha256)
     except RangeNotSatisfiableError as error:
@@ -179,7 +186,7 @@ def get_release_statistics(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """What the release says of its statistics, with the ranges that hold."""
-    found = read.read_statistics(database=resources.database, owner=principal.owner, release_id=release_id)
+    found = read.read_statistics(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _artifact({"statistics": found}, if_none_match)
 
 
@@ -194,7 +201,7 @@ def get_release_provenance(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """How the release came to be, as W3C PROV-JSON without restricted facts."""
-    found = read.read_provenance(database=resources.database, owner=principal.owner, release_id=release_id)
+    found = read.read_provenance(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _artifact(found, if_none_match)
 
 
@@ -211,11 +218,17 @@ def get_release_provenance(
 )
 def update_release(release_id: ReleaseId, asked: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
     """Change what a release is called; labels that are sent take the place of all former ones."""
-    mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "release_id": release_id}
-    read.describe_release(**mine, asked=asked)
+    mine: dict[str, Any] = {"database": resources.database, "release_id": release_id}
+    if "readers" in asked.model_fields_set:
+        if principal.missing(frozenset({Scope.RELEASES_PUBLISH})):
+            raise ForbiddenError(
+                "this key lacks the scope releases:publish: who reads a release is said by one that has it"
+            )
+        publishing.share(**mine, owner=principal.owner, key_id=principal.key_id, readers=asked.readers)
+    read.describe_release(**mine, owner=principal.owner, asked=asked)
     if principal.missing(frozenset({Scope.RELEASES_READ})):
         return Response(status_code=204)
-    return read.read_release(**mine)
+    return read.read_release(**mine, viewer=viewer_of(principal))
 
 
 @router.delete(
@@ -232,6 +245,7 @@ def delete_release(release_id: ReleaseId, resources: ResourcesDep, principal: Wr
         database=resources.database,
         storage=resources.storage,
         owner=principal.owner,
+        key_id=principal.key_id,
         release_id=release_id,
         now=resources.clock(),
     )
@@ -243,10 +257,10 @@ def _file(
 ) -> read.ReleaseFile:
     """The file of the format that was named, or of the one that suits best."""
     if named is None:
-        release = read.read_release(database=resources.database, owner=principal.owner, release_id=release_id)
+        release = read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
         named = accepted_format(request.headers.getlist("accept"), list(release.sha256))
     return read.read_file(
-        database=resources.database, owner=principal.owner, release_id=release_id, release_format=named
+        database=resources.database, viewer=viewer_of(principal), release_id=release_id, release_format=named
     )
 
 

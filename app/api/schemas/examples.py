@@ -148,6 +148,16 @@ NAMES: Final = _named(
     }
 )
 
+PUBLISHING: Final = _named(
+    {
+        "as it is": {},
+        "although findings stand": {"accept": ["composition"]},
+        "for two others": {"readers": ["health", "transport"]},
+        "for everybody": {"readers": "public"},
+    }
+)
+WITHDRAWING: Final = _named({"with its reason": {"reason": "superseded by the corrected delivery"}})
+
 _CSV: Final = "region,age,hours,way,income,sex,job\nR04,22,55,3,30500,1,army\nR11,41,38,1,,2,other\n"
 _QUOTED: Final = 'name,wage\n"Ålesund, centre",1203.5\nBergen,998\n'
 _NDJSON: Final = '{"region": "R04", "age": 22}\n{"region": "R11", "age": null}\n'

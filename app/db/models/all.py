@@ -2,6 +2,9 @@
 
 from app.db.models.api_key import api_key
 from app.db.models.dataset import dataset
+from app.db.models.family import family
+from app.db.models.family_column import family_column
+from app.db.models.family_sketch import family_sketch
 from app.db.models.idempotency import idempotency
 from app.db.models.job import job
 from app.db.models.job_attempt import job_attempt
@@ -10,8 +13,11 @@ from app.db.models.job_event import job_event
 from app.db.models.job_input import job_input
 from app.db.models.job_progress import job_progress
 from app.db.models.job_result import job_result
+from app.db.models.ledger_file import ledger_file
+from app.db.models.log_entry import log_entry
 from app.db.models.metadata import metadata
 from app.db.models.provenance import provenance
+from app.db.models.publication import publication
 from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
@@ -21,6 +27,9 @@ from app.db.models.worker import worker
 __all__ = [
     "api_key",
     "dataset",
+    "family",
+    "family_column",
+    "family_sketch",
     "idempotency",
     "job",
     "job_attempt",
@@ -29,8 +38,11 @@ __all__ = [
     "job_input",
     "job_progress",
     "job_result",
+    "ledger_file",
+    "log_entry",
     "metadata",
     "provenance",
+    "publication",
     "release",
     "release_file",
     "release_link",

@@ -25,9 +25,12 @@ dataset = Table(
     Column("data_bytes", BigInteger),
     Column("error", JSONB, comment="problem of a failed ingest"),
     Column("warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.Warning"),
+    Column("same_data_as", Text, comment="the keeper's word: id of a dataset, or `none`"),
+    Column("family_id", Text, comment="datasets of the same data"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),
     CheckConstraint("state IN ('ingesting', 'ready', 'failed', 'deleted')", name="state"),
+    Index("ix_dataset_family_id", "family_id"),
     Index("ix_dataset_owner_created_at", "owner", "created_at", "id"),
 )

@@ -63,6 +63,7 @@ job = Table(
         comment="restricted, as the result is",
     ),
     Column("release_id", Text),
+    Column("findings", JSON, nullable=False, server_default="[]", comment="of the gate of its release; restricted"),
     Column("error", JSONB, comment="RFC 9457 members"),
     Column("attempt", Integer, nullable=False, server_default="0", comment="fence: claims so far"),
     Column("given_back", Integer, nullable=False, server_default="0", comment="claims that do not count as attempts"),

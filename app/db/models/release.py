@@ -1,6 +1,19 @@
 """Releases: what a succeeded anonymization publishes."""
 
-from sqlalchemy import JSON, BigInteger, Column, DateTime, ForeignKey, Index, Table, Text, func
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Table,
+    Text,
+    func,
+    text,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from app.db.models.metadata import metadata
@@ -22,5 +35,24 @@ release = Table(
     Column("warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.Warning; public"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("deleted_at", DateTime(timezone=True)),
+    # Processes of the version before publish whatever they make.
+    Column("state", Text, nullable=False, server_default="published"),
+    Column("published_at", DateTime(timezone=True), server_default=func.now(), comment="null: never; it stays"),
+    Column("withdrawn_at", DateTime(timezone=True)),
+    Column("withdrawn_because", Text),
+    Column("made_by", Text, comment="id of the API key that asked for it; under four eyes another one publishes it"),
+    Column("readers", ARRAY(Text), nullable=False, server_default="{}", comment="owners beside its own"),
+    Column("public", Boolean, nullable=False, server_default=text("false")),
+    Column(
+        "findings", JSON, nullable=False, server_default="[]", comment="list of contracts.findings.Finding; restricted"
+    ),
+    Column("family_id", Text, comment="what it was composed with"),
+    Column("composed_after", BigInteger, comment="how many were published of the family when it was composed"),
+    Column("composed", JSONB, comment="what it leaves with all that was published by then; restricted"),
+    Column("allow_repeat", Boolean, nullable=False, server_default=text("false")),
+    Column("base_release_id", Text, ForeignKey("release.id"), comment="of a series: what it is made from alone"),
+    CheckConstraint("state IN ('draft', 'published', 'withdrawn')", name="state"),
+    Index("ix_release_family_id", "family_id"),
+    Index("ix_release_readers", "readers", postgresql_using="gin"),
     Index("ix_release_owner_created_at", "owner", "created_at", "id"),
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, tuple_, update
 
+from app.contracts.findings import Finding
 from app.contracts.inputs import Inputs
 from app.contracts.jobs import JobState, Progress
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
@@ -80,6 +81,7 @@ class AttemptOutcome:
     outcome: str
     result: Mapping[str, Any] | None = None
     warnings: Sequence[Warning] = ()
+    findings: Sequence[Finding] = ()
     release_id: str | None = None
     error: Mapping[str, Any] | None = None
 
@@ -174,6 +176,7 @@ def finish(connection: Connection, *, claimed: Claim, ending: AttemptOutcome) ->
             result=None if ending.result is None else dict(ending.result),
             result_shown=None if ending.result is None else dict(ending.result),
             warnings=[warning.model_dump(mode="json") for warning in ending.warnings],
+            findings=[finding.model_dump(mode="json") for finding in ending.findings],
             release_id=ending.release_id,
             error=None if ending.error is None else dict(ending.error),
         )

@@ -12,14 +12,14 @@ def count_published(connection: Connection, *, owner: str, method: str, sha256: 
     """How many releases this method has ever made of data with this checksum, deleted ones among them.
 
     The bytes count, not the dataset's id: deleting a dataset and uploading it again does not make its releases
-    forgotten. Jobs that are queued, have failed or were cancelled told nobody anything.
+    forgotten. Drafts, and jobs that are queued, have failed or were cancelled, told nobody anything.
     """
     statement = (
         select(func.count())
         .select_from(release)
         .join(dataset, dataset.c.id == release.c.dataset_id)
         .where(release.c.owner == owner, release.c.method == method)
-        .where(dataset.c.owner == owner, dataset.c.sha256 == sha256)
+        .where(dataset.c.owner == owner, dataset.c.sha256 == sha256, release.c.published_at.is_not(None))
     )
     return connection.execute(statement).scalar_one()
 

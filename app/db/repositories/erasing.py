@@ -20,7 +20,7 @@ from app.db.models.provenance import provenance
 from app.db.models.release import release
 
 #: Warnings are as restricted as the result that they are about.
-_WITHOUT_RESULT: dict[str, Any] = {"result": null(), "result_shown": null(), "warnings": []}
+_WITHOUT_RESULT: dict[str, Any] = {"result": null(), "result_shown": null(), "warnings": [], "findings": []}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from app.db.models.idempotency import idempotency
 from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_result import job_result
+from app.db.models.ledger_file import ledger_file
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
 
@@ -35,6 +36,7 @@ def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
         (release_link.c.key, true()),
         (job_result.c.key, true()),
         (job_checkpoint.c.key, true()),
+        (ledger_file.c.key, true()),
         (dataset.c.data_key, kept),
         (dataset.c.staged_key, dataset.c.state == DatasetState.INGESTING),
     )

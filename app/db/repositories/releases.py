@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, delete, func, insert, null, select, tuple_, update
 
-from app.contracts.releases import Release, ReleaseColumn, ReleaseFormat
+from app.contracts.findings import Finding
+from app.contracts.releases import Release, ReleaseColumn, ReleaseFormat, ReleaseState
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
+from app.db.repositories.release_access import Viewer, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,14 @@ class NewRelease:
     labels: Mapping[str, str]
     statistics: Sequence[Mapping[str, Any]]
     warnings: Sequence[Warning] = ()
+    state: ReleaseState = ReleaseState.PUBLISHED
+    made_by: str | None = None
+    findings: Sequence[Finding] = ()
+    family_id: str | None = None
+    composed_after: int | None = None
+    composed: Mapping[str, Any] | None = None
+    allow_repeat: bool = False
+    base_release_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +50,7 @@ class ReleaseFile:
     sha256: str
     bytes: int
     served: bool = True
+    restricted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +78,15 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             labels=dict(new.labels),
             statistics=[dict(statistic) for statistic in new.statistics],
             warnings=[warning.model_dump(mode="json") for warning in new.warnings],
+            state=new.state,
+            published_at=func.now() if new.state is ReleaseState.PUBLISHED else null(),
+            made_by=new.made_by,
+            findings=[finding.model_dump(mode="json") for finding in new.findings],
+            family_id=new.family_id,
+            composed_after=new.composed_after,
+            composed=None if new.composed is None else dict(new.composed),
+            allow_repeat=new.allow_repeat,
+            base_release_id=new.base_release_id,
         )
     )
     connection.execute(
@@ -85,17 +105,26 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
     )
 
 
-def get(connection: Connection, *, owner: str, release_id: str) -> Release | None:
-    """The owner's release of this id."""
-    row = connection.execute(_select(owner).where(release.c.id == release_id)).first()
-    return None if row is None else _release(row)
+def get(connection: Connection, *, viewer: Viewer, release_id: str) -> Release | None:
+    """The release of this id, if it is there for whoever asks."""
+    row = connection.execute(_select(viewer).where(release.c.id == release_id)).first()
+    return None if row is None else _release(row, viewer)
+
+
+def is_there(connection: Connection, *, viewer: Viewer, release_id: str) -> bool:
+    """Whether the release is there for whoever asks."""
+    if "\x00" in release_id:
+        return False
+    return (
+        connection.execute(select(release.c.id).where(visible(viewer), release.c.id == release_id)).first() is not None
+    )
 
 
 def list_releases(
-    connection: Connection, *, owner: str, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
+    connection: Connection, *, viewer: Viewer, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
 ) -> list[Release]:
-    """The owner's releases, newest first, strictly before the (created_at, id) of a cursor."""
-    statement = _select(owner).order_by(release.c.created_at.desc(), release.c.id.desc()).limit(limit)
+    """The releases that are there for whoever asks, newest first, strictly before the (created_at, id) of a cursor."""
+    statement = _select(viewer).order_by(release.c.created_at.desc(), release.c.id.desc()).limit(limit)
     if only.method is not None:
         statement = statement.where(release.c.method == only.method)
     if only.dataset_id is not None:
@@ -106,33 +135,39 @@ def list_releases(
         statement = statement.where(release.c.labels.contains(dict(only.labels)))
     if before is not None:
         statement = statement.where(tuple_(release.c.created_at, release.c.id) < before)
-    return [_release(row) for row in connection.execute(statement)]
+    return [_release(row, viewer) for row in connection.execute(statement)]
 
 
-def get_file(connection: Connection, *, owner: str, release_id: str, release_format: str) -> ReleaseFile | None:
-    """One file of the owner's release."""
+def get_file(connection: Connection, *, viewer: Viewer, release_id: str, release_format: str) -> ReleaseFile | None:
+    """One file of the release, if it is there for whoever asks."""
     statement = (
-        select(release_file.c.format, release_file.c.key, release_file.c.sha256, release_file.c.bytes)
+        select(
+            release_file.c.format,
+            release_file.c.key,
+            release_file.c.sha256,
+            release_file.c.bytes,
+            (release.c.state != ReleaseState.PUBLISHED).label("restricted"),
+        )
         .join(release, release.c.id == release_file.c.release_id)
-        .where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+        .where(release.c.id == release_id, visible(viewer))
         .where(release_file.c.format == release_format, release_file.c.served)
     )
     row = connection.execute(statement).mappings().first()
     return None if row is None else ReleaseFile(**row)
 
 
-def get_statistics(connection: Connection, *, owner: str, release_id: str) -> list[dict[str, Any]] | None:
-    """The statistics stored with the owner's release."""
-    statement = select(release.c.statistics).where(_visible(owner), release.c.id == release_id)
+def get_statistics(connection: Connection, *, viewer: Viewer, release_id: str) -> list[dict[str, Any]] | None:
+    """The statistics stored with the release."""
+    statement = select(release.c.statistics).where(visible(viewer), release.c.id == release_id)
     return connection.execute(statement).scalar_one_or_none()
 
 
-def get_public_provenance(connection: Connection, *, owner: str, release_id: str) -> dict[str, Any] | None:
-    """The public part of the provenance of the owner's release."""
+def get_public_provenance(connection: Connection, *, viewer: Viewer, release_id: str) -> dict[str, Any] | None:
+    """The public part of the provenance of the release."""
     statement = (
         select(provenance.c.public)
         .join(release, release.c.job_id == provenance.c.job_id)
-        .where(_visible(owner), release.c.id == release_id)
+        .where(visible(viewer), release.c.id == release_id)
     )
     return connection.execute(statement).scalar_one_or_none()
 
@@ -176,7 +211,7 @@ def _visible(owner: str) -> Any:
     return (release.c.owner == owner) & release.c.deleted_at.is_(None)
 
 
-def _select(owner: str) -> Select[Any]:
+def _select(viewer: Viewer) -> Select[Any]:
     checksums = (
         select(func.jsonb_object_agg(release_file.c.format, release_file.c.sha256))
         .where(release_file.c.release_id == release.c.id, release_file.c.served)
@@ -194,21 +229,37 @@ def _select(owner: str) -> Select[Any]:
         release.c.flags,
         release.c.labels,
         release.c.warnings,
+        release.c.owner,
+        release.c.state,
+        release.c.published_at,
+        release.c.base_release_id,
+        release.c.readers,
+        release.c.public,
+        release.c.findings,
+        release.c.family_id,
         checksums,
-    ).where(_visible(owner))
+    ).where(visible(viewer))
 
 
-def _release(row: Any) -> Release:
+def _release(row: Any, viewer: Viewer) -> Release:
+    keeper = viewer.keeper and row.owner == viewer.owner
     return Release(
         id=row.id,
+        owner=row.owner,
+        state=ReleaseState(row.state),
         name=row.name,
         job_id=row.job_id,
         method=row.method,
         created_at=row.created_at,
+        published_at=row.published_at,
         rows=row.rows,
         columns=tuple(ReleaseColumn.model_validate(column) for column in row.columns),
         sha256={ReleaseFormat(name): checksum for name, checksum in sorted((row.sha256 or {}).items())},
         flags=tuple(row.flags),
         labels=row.labels,
         warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
+        base_release_id=row.base_release_id,
+        readers=("public" if row.public else tuple(row.readers)) if keeper else None,
+        findings=tuple(Finding.model_validate(finding) for finding in row.findings) if keeper else None,
+        family_id=row.family_id if keeper and viewer.families else None,
     )

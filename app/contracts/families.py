@@ -1,0 +1,50 @@
+"""Families: the same data of one owner, and what was ever published of them."""
+
+from pydantic import Field
+
+from app.contracts.base import Contract, Instant
+
+
+class Diverse(Contract):
+    """A sensitive column over the overlay groups."""
+
+    l: int = Field(description="Distinct values in the least diverse group.")  # noqa: E741  (the literature's name)
+    alpha: float = Field(description="Greatest share of one value in a group.")
+    homogeneous: float = Field(description="Share of records whose group has one value.")
+
+
+class Composition(Contract):
+    """What all releases that were published of the same data leave together, persons counted."""
+
+    k: float = Field(
+        description="Persons that are left: the least of `overlay`, `expected` and `changed`; 1 where rows are the "
+        "original's (`swaps`) or follow them (`condensation`)."
+    )
+    overlay: int | None = Field(description="Persons in the smallest set that agrees in all boxes, absence included.")
+    overlay_below: float | None = Field(description="Share of the persons in such sets of fewer than k.")
+    candidates: int | None = Field(description="Fewest rows that may be a person's, joined by kept columns alone.")
+    candidates_below: float | None = Field(description="Share of the persons with fewer than k of them.")
+    changed: int | None = Field(description="Fewest rows that were added to a box or have left it; null: none.")
+    expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
+    expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
+    diversity: dict[str, Diverse] = Field(description="Of kept and sensitive columns.")
+    releases: int = Field(description="How many were composed.")
+    exact: bool = Field(description="False: some were made before ledgers were kept, and are not among them.")
+
+
+class FamilyPublication(Contract):
+    """One release that was published."""
+
+    release_id: str = Field(description="Its id; the release may be withdrawn or deleted since.")
+    method: str = Field(description="The method of its job.")
+    published_at: Instant = Field(description="When.")
+    base_release_id: str | None = Field(description="Of a series: what it was made from alone.")
+    composition: Composition | None = Field(description="What all up to this one leave; null: it was not computed.")
+
+
+class Family(Contract):
+    """Datasets of an owner that are the same, and what was ever published of them, in order."""
+
+    id: str = Field(description="Names the family.")
+    dataset_ids: tuple[str, ...] = Field(description="Those that are still there, oldest first.")
+    published: tuple[FamilyPublication, ...] = Field(description="In order; deleting takes nothing back.")

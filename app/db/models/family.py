@@ -1,0 +1,15 @@
+"""Families: the same data of one owner, however often they were uploaded."""
+
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Table, Text, func, text
+
+from app.db.models.metadata import metadata
+
+family = Table(
+    "family",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False, index=True),
+    Column("apart", Boolean, nullable=False, server_default=text("false"), comment="the keeper said `none`"),
+    Column("published", BigInteger, nullable=False, server_default="0", comment="releases ever published of it"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+)

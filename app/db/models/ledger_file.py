@@ -1,0 +1,15 @@
+"""What composing needs of a release, written with it: bounds, counts, scales, classes of kept columns."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Table, Text, text
+
+from app.db.models.metadata import metadata
+
+ledger_file = Table(
+    "ledger_file",
+    metadata,
+    Column("release_id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("kept", Boolean, nullable=False, server_default=text("false"), comment="it was published"),
+)

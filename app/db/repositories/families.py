@@ -1,0 +1,225 @@
+"""Families: which data of an owner are the same, and what was ever published of them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.contracts.base import new_id
+from app.db.models.dataset import dataset
+from app.db.models.family import family
+from app.db.models.family_column import family_column
+from app.db.models.family_sketch import family_sketch
+from app.db.models.ledger_file import ledger_file
+from app.db.models.publication import publication
+from app.db.models.release import release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSketch:
+    """The smallest keyed hashes of the rows over some columns, and how often rows repeat."""
+
+    columns: tuple[str, ...]
+    rows: int
+    least: bytes
+    repeats: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSketch:
+    """A sketch and the family that it is of."""
+
+    family_id: str
+    sketch: RowSketch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One release of a family as the ledger keeps it; `key` is None for those of before there were ledgers."""
+
+    release_id: str
+    method: str
+    at: datetime
+    base_release_id: str | None
+    composed: Mapping[str, Any] | None
+    key: str | None
+
+
+def create(connection: Connection, *, owner: str, apart: bool = False) -> str:
+    """A family of its own."""
+    family_id = new_id("fam")
+    connection.execute(insert(family).values(id=family_id, owner=owner, apart=apart))
+    return family_id
+
+
+def lock(connection: Connection, *, family_id: str) -> int | None:
+    """How many releases were ever published of the family; nobody else publishes until the transaction ends."""
+    statement = select(family.c.published).where(family.c.id == family_id).with_for_update()
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def lock_recognising(connection: Connection, *, owner: str) -> None:
+    """Let one upload of the owner at a time find its family: the same data sent twice at once are one family."""
+    connection.execute(select(func.pg_advisory_xact_lock(0x66616D, func.hashtext(owner))))
+
+
+def of_dataset(connection: Connection, *, dataset_id: str) -> str | None:
+    """The family of a dataset, whatever its state."""
+    return connection.execute(select(dataset.c.family_id).where(dataset.c.id == dataset_id)).scalar_one_or_none()
+
+
+def kept_word(connection: Connection, *, owner: str, dataset_id: str) -> str | None:
+    """What the keeper said of a dataset at its upload."""
+    statement = select(dataset.c.same_data_as).where(dataset.c.id == dataset_id, dataset.c.owner == owner)
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def assign(connection: Connection, *, dataset_id: str, family_id: str) -> None:
+    """Say which family a dataset is of."""
+    connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(family_id=family_id))
+
+
+def alike(connection: Connection, *, owner: str, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
+    """How many of the fingerprints each of the owner's families has, and how many it has in all; none that is apart."""
+    shared = func.count().filter(family_column.c.fingerprint.in_(list(fingerprints)))
+    statement = (
+        select(family_column.c.family_id, shared.label("shared"), func.count().label("all"))
+        .join(family, family.c.id == family_column.c.family_id)
+        .where(family_column.c.owner == owner, family.c.apart.is_(False))
+        .where(family_column.c.family_id.in_(
+            select(family_column.c.family_id)
+            .where(family_column.c.owner == owner, family_column.c.fingerprint.in_(list(fingerprints)))
+        ))
+        .group_by(family_column.c.family_id)
+    )  # fmt: skip
+    return {row.family_id: (row.shared, row.all) for row in connection.execute(statement)}
+
+
+def column_sets(connection: Connection, *, owner: str) -> list[tuple[str, ...]]:
+    """The sets of columns over which rows of the owner's data were sketched."""
+    statement = select(family_sketch.c.columns).where(family_sketch.c.owner == owner).distinct()
+    return [tuple(columns) for columns in connection.execute(statement).scalars()]
+
+
+def sketches(connection: Connection, *, owner: str, columns: Sequence[str]) -> list[KnownSketch]:
+    """The sketches over one set of columns, of families that were not set apart."""
+    statement = (
+        select(family_sketch)
+        .join(family, family.c.id == family_sketch.c.family_id)
+        .where(family_sketch.c.owner == owner, family_sketch.c.columns == list(columns), family.c.apart.is_(False))
+    )
+    return [
+        KnownSketch(
+            row["family_id"],
+            RowSketch(columns=tuple(row["columns"]), rows=row["rows"], least=row["least"], repeats=row["repeats"]),
+        )
+        for row in connection.execute(statement).mappings()
+    ]
+
+
+def remember(
+    connection: Connection, *, owner: str, family_id: str, fingerprints: Collection[str], found: Sequence[RowSketch]
+) -> None:
+    """Keep by what data of the family are recognised."""
+    if fingerprints:
+        values = [{"family_id": family_id, "fingerprint": one, "owner": owner} for one in sorted(set(fingerprints))]
+        connection.execute(upsert(family_column).values(values).on_conflict_do_nothing())
+    known = select(family_sketch.c.columns, family_sketch.c.least).where(family_sketch.c.family_id == family_id)
+    have = {(tuple(row.columns), bytes(row.least)) for row in connection.execute(known)}
+    for one in found:
+        if (one.columns, one.least) not in have:
+            connection.execute(
+                insert(family_sketch).values(
+                    family_id=family_id, owner=owner, columns=list(one.columns), rows=one.rows, least=one.least,
+                    repeats=[list(pair) for pair in one.repeats],
+                )
+            )  # fmt: skip
+
+
+def merge(connection: Connection, *, family_id: str, others: Collection[str]) -> None:
+    """Make several families one: data turned up that are the same as both."""
+    for other in sorted(others):
+        moved = lock(connection, family_id=other) or 0
+        known = select(family_column.c.fingerprint).where(family_column.c.family_id == family_id)
+        twice = (family_column.c.family_id == other, family_column.c.fingerprint.in_(known))
+        connection.execute(delete(family_column).where(*twice))
+        for table in (family_column, family_sketch, publication, dataset, release):
+            connection.execute(update(table).where(table.c.family_id == other).values(family_id=family_id))
+        more = update(family).where(family.c.id == family_id)
+        connection.execute(more.values(published=family.c.published + moved))
+        connection.execute(delete(family).where(family.c.id == other))
+
+
+def count(
+    connection: Connection,
+    *,
+    family_id: str,
+    release_id: str,
+    owner: str,
+    method: str,
+    base_release_id: str | None,
+    composed: Mapping[str, Any] | None,
+) -> None:
+    """A release of the family is published: it counts from now on, whatever becomes of it."""
+    connection.execute(
+        insert(publication).values(
+            family_id=family_id, owner=owner, release_id=release_id, method=method, base_release_id=base_release_id,
+            composed=None if composed is None else dict(composed),
+        )
+    )  # fmt: skip
+    connection.execute(update(family).where(family.c.id == family_id).values(published=family.c.published + 1))
+    connection.execute(update(ledger_file).where(ledger_file.c.release_id == release_id).values(kept=True))
+
+
+def ledger(connection: Connection, *, owner: str, family_id: str) -> list[LedgerEntry]:
+    """What was ever published of the owner's family, in order."""
+    statement = (
+        select(
+            publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
+            publication.c.composed, ledger_file.c.key,
+        )
+        .outerjoin(ledger_file, ledger_file.c.release_id == publication.c.release_id)
+        .where(publication.c.family_id == family_id, publication.c.owner == owner)
+        .order_by(publication.c.id)
+    )  # fmt: skip
+    return [LedgerEntry(**row) for row in connection.execute(statement).mappings()]
+
+
+def exists(connection: Connection, *, owner: str, family_id: str) -> bool:
+    """Whether the owner has this family."""
+    statement = select(family.c.id).where(family.c.id == family_id, family.c.owner == owner)
+    return connection.execute(statement).first() is not None
+
+
+def datasets_of(connection: Connection, *, owner: str, family_id: str) -> list[str]:
+    """The datasets of a family that are still there, oldest first."""
+    statement = select(dataset.c.id).where(dataset.c.family_id == family_id, dataset.c.owner == owner)
+    return list(
+        connection.execute(statement.where(dataset.c.deleted_at.is_(None)).order_by(dataset.c.created_at)).scalars()
+    )
+
+
+def keep_file(connection: Connection, *, release_id: str, owner: str, key: str, size: int, kept: bool = False) -> None:
+    """Where it lies what composing needs of a release."""
+    connection.execute(insert(ledger_file).values(release_id=release_id, owner=owner, key=key, bytes=size, kept=kept))
+
+
+def drop_file(connection: Connection, *, release_id: str) -> None:
+    """A draft is gone that was never published: nothing of it is kept. Its object is removed as an orphan."""
+    connection.execute(delete(ledger_file).where(ledger_file.c.release_id == release_id, ledger_file.c.kept.is_(False)))
+
+
+def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
+    """Forget a family: by what its data are recognised, and what was published of them. How many; None: none such."""
+    mine = select(family.c.id).where(family.c.id == family_id, family.c.owner == owner).with_for_update()
+    if connection.execute(mine).first() is None:
+        return None
+    published = select(publication.c.release_id).where(publication.c.family_id == family_id)
+    forgotten = connection.execute(delete(ledger_file).where(ledger_file.c.release_id.in_(published))).rowcount
+    for table in (dataset, release):
+        connection.execute(update(table).where(table.c.family_id == family_id).values(family_id=None))
+    connection.execute(delete(family).where(family.c.id == family_id))
+    return forgotten

@@ -1,0 +1,57 @@
+"""The log of an owner: appended to under a lock, each entry with the hash of the one before."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, func, insert, select
+
+from app.contracts.base import rfc3339
+from app.contracts.log import LogAction, LogEntry
+from app.db.models.log_entry import log_entry
+
+#: Namespace of the advisory locks that order the entries of one owner; the last lock that a transaction takes.
+_LOCK: Final = 0x6C6F67
+_BEFORE_THE_FIRST: Final = "0" * 64
+
+
+def append(
+    connection: Connection,
+    *,
+    owner: str,
+    action: LogAction,
+    subject: str,
+    key_id: str | None,
+    facts: Mapping[str, Any] | None = None,
+) -> LogEntry:
+    """Append an entry; the last thing that a transaction does, for others of this owner wait until it ends."""
+    connection.execute(select(func.pg_advisory_xact_lock(_LOCK, func.hashtext(owner))))
+    last = select(log_entry.c.number, log_entry.c.hash).where(log_entry.c.owner == owner)
+    row = connection.execute(last.order_by(log_entry.c.number.desc()).limit(1)).first()
+    at: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    number, previous = (1, _BEFORE_THE_FIRST) if row is None else (row.number + 1, row.hash)
+    told: dict[str, Any] = {
+        "number": number, "at": rfc3339(at), "key_id": key_id, "action": action.value, "subject": subject,
+        "facts": dict(facts or {}), "previous": previous,
+    }  # fmt: skip
+    entry = LogEntry(**{**told, "at": at}, hash=hash_of(told, owner=owner))
+    connection.execute(insert(log_entry).values(owner=owner, **{**told, "at": at}, hash=entry.hash))
+    return entry
+
+
+def hash_of(told: Mapping[str, Any], *, owner: str) -> str:
+    """SHA-256 of an entry without its hash, as JSON with sorted keys, beside its owner."""
+    body = {**told, "owner": owner}
+    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def entries(connection: Connection, *, owner: str, before: int | None, limit: int) -> list[LogEntry]:
+    """The owner's entries, newest first, those before a number."""
+    statement = select(log_entry).where(log_entry.c.owner == owner)
+    if before is not None:
+        statement = statement.where(log_entry.c.number < before)
+    rows = connection.execute(statement.order_by(log_entry.c.number.desc()).limit(limit)).mappings()
+    return [LogEntry(**{name: value for name, value in row.items() if name != "owner"}) for row in rows]

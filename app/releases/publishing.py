@@ -1,0 +1,245 @@
+"""What is published is decided here, and nowhere else.
+
+One transaction: the family is locked, so that two releases of the same data are always composed with each other; the
+state, the ledger and the log are written together. A job ends through `decide`, a keeper publishes through `publish`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.contracts.findings import Finding, Severity
+from app.contracts.log import LogAction
+from app.contracts.releases import Publish, PublishRequest, Readers, ReleaseState
+from app.db.repositories import families, log, publications
+from app.db.repositories.publications import Publishable
+from app.db.session import Connection, Database
+from app.errors import (
+    ConflictError,
+    FindingsStandError,
+    ForbiddenError,
+    NotFoundError,
+    PublishedMeanwhileError,
+)
+
+#: The audit of what all releases of the same data tell together: always looked at, accepted by `allow_repeat`.
+COMPOSITION: Final = "composition"
+#: Flag of a release that was published although the composition falls below k.
+REPEATED: Final = "repeated"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What the gate of a release found.
+
+    Attributes
+    ----------
+    findings
+        All of them; those of high severity stand until they are accepted.
+    family_id, composed_after
+        What it was composed with, and how many had been published of it by then; None: of no family.
+    composed
+        What all published releases of the family leave together with this one.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    family_id: str | None = None
+    composed_after: int | None = None
+    composed: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of the release of a job that ends."""
+
+    state: ReleaseState
+    flags: tuple[str, ...]
+
+
+def decide(connection: Connection, *, review: Review, asked: Publish, allow_repeat: bool, four_eyes: bool) -> Decision:
+    """Whether the release of a job is published as the job ends; its family stays locked until the transaction ends.
+
+    Raises
+    ------
+    PublishedMeanwhileError
+        If something of the family was published since it was composed: compose it again.
+    """
+    _lock(connection, family_id=review.family_id, composed_after=review.composed_after)
+    accepted = {COMPOSITION} if allow_repeat else set()
+    repeated = allow_repeat and any(one.audit == COMPOSITION for one in standing(review.findings, accepted=()))
+    flags = (REPEATED,) if repeated else ()
+    if asked is Publish.DRAFT or four_eyes or standing(review.findings, accepted=accepted):
+        return Decision(ReleaseState.DRAFT, flags)
+    return Decision(ReleaseState.PUBLISHED, flags)
+
+
+def record_published(
+    connection: Connection,
+    *,
+    release: Publishable,
+    key_id: str | None,
+    accepted: Collection[str],
+    composed: Mapping[str, Any] | None,
+    readers: Readers | None = None,
+    by_job: bool = False,
+) -> None:
+    """What is written of every publication, in the transaction that publishes: ledger first, the log last."""
+    if release.family_id is not None:
+        families.count(
+            connection,
+            family_id=release.family_id,
+            release_id=release.id,
+            owner=release.owner,
+            method=release.method,
+            base_release_id=release.base_release_id,
+            composed=composed,
+        )
+    facts: dict[str, Any] = {"job_id": release.job_id} if by_job else {}
+    if accepted:
+        facts["accepted"] = sorted(accepted)
+        facts["findings"] = [one.model_dump(mode="json") for one in release.findings if one.audit in accepted]
+    if readers is not None:
+        facts["readers"] = readers
+    log.append(
+        connection,
+        owner=release.owner,
+        action=LogAction.PUBLISHED,
+        subject=release.id,
+        key_id=None if by_job else key_id,
+        facts=facts,
+    )
+
+
+def standing(findings: Sequence[Finding], *, accepted: Collection[str]) -> list[Finding]:
+    """Findings that keep a release from being published."""
+    return [one for one in findings if one.severity is Severity.HIGH and one.audit not in accepted]
+
+
+def publish(
+    *, database: Database, owner: str, key_id: str, release_id: str, asked: PublishRequest, four_eyes: bool
+) -> None:
+    """Publish a draft; one that is published already stays as it is.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release.
+    ConflictError
+        If it was withdrawn.
+    ForbiddenError
+        If, under four eyes, the same key has made it.
+    FindingsStandError
+        If findings stand that are not accepted.
+    PublishedMeanwhileError
+        If something of its family was published since it was composed.
+    """
+    with database.unit_of_work() as unit:
+        release = _locked(unit.connection, owner=owner, release_id=release_id)
+        if release.state is ReleaseState.PUBLISHED:
+            return
+        _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes)
+        _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
+        publish_locked(unit.connection, release=release, key_id=key_id, asked=asked, composed=release.composed)
+
+
+def publish_locked(
+    connection: Connection,
+    *,
+    release: Publishable,
+    key_id: str | None,
+    asked: PublishRequest,
+    composed: Mapping[str, Any] | None,
+) -> None:
+    """Publish a draft whose family is locked and that was composed with all that is published of it."""
+    refuse_standing(release.findings, accepted=asked.accept, allow_repeat=release.allow_repeat)
+    stood = {one.audit for one in standing(release.findings, accepted=())}
+    publications.set_published(
+        connection,
+        release_id=release.id,
+        readers=asked.readers,
+        flag=REPEATED if COMPOSITION in stood else None,
+    )
+    record_published(
+        connection, release=release, key_id=key_id, accepted=stood, composed=composed, readers=asked.readers
+    )
+
+
+def refuse_standing(findings: Sequence[Finding], *, accepted: Collection[str], allow_repeat: bool) -> None:
+    """End a publication whose findings are not accepted.
+
+    Raises
+    ------
+    FindingsStandError
+        With the findings, and how they are accepted.
+    """
+    known = {*accepted, COMPOSITION} if allow_repeat else set(accepted)
+    left = standing(findings, accepted=known)
+    if left:
+        told = "; ".join(f"{one.audit}: {one.detail}" for one in left)
+        names = ", ".join(f'"{name}"' for name in sorted({one.audit for one in left}))
+        raise FindingsStandError(f'findings stand: {told}. To publish all the same, send {{"accept": [{names}]}}')
+
+
+def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str) -> None:
+    """Take back a release: readers find it no more; what it told counts for its family for ever.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release.
+    ConflictError
+        If it is a draft.
+    """
+    with database.unit_of_work() as unit:
+        release = _locked(unit.connection, owner=owner, release_id=release_id)
+        if release.state is ReleaseState.DRAFT:
+            raise ConflictError("the release is a draft, which nobody but keepers reads: delete it")
+        if release.state is ReleaseState.PUBLISHED:
+            withdraw_locked(unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
+
+
+def withdraw_locked(connection: Connection, *, owner: str, key_id: str | None, release_id: str, reason: str) -> None:
+    """Withdraw a published release that is locked."""
+    publications.set_withdrawn(connection, release_id=release_id, reason=reason)
+    facts = {"reason": reason}
+    log.append(connection, owner=owner, action=LogAction.WITHDREW, subject=release_id, key_id=key_id, facts=facts)
+
+
+def share(*, database: Database, owner: str, key_id: str, release_id: str, readers: Readers) -> None:
+    """Say who reads a release beside its owner.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release.
+    """
+    with database.unit_of_work() as unit:
+        _locked(unit.connection, owner=owner, release_id=release_id)
+        publications.set_readers(unit.connection, release_id=release_id, readers=readers)
+        facts = {"readers": readers}
+        log.append(
+            unit.connection, owner=owner, action=LogAction.SHARED, subject=release_id, key_id=key_id, facts=facts
+        )
+
+
+def _locked(connection: Connection, *, owner: str, release_id: str) -> Publishable:
+    found = None if "\x00" in release_id else publications.lock(connection, owner=owner, release_id=release_id)
+    if found is None:
+        raise NotFoundError("there is no release with this id")
+    return found
+
+
+def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four_eyes: bool) -> None:
+    if release.state is ReleaseState.WITHDRAWN:
+        raise ConflictError("the release was withdrawn, which is final: make it again")
+    if four_eyes and release.made_by in {None, key_id}:
+        raise ForbiddenError("four eyes: another key than the one that made a release publishes it")
+    refuse_standing(release.findings, accepted=accepted, allow_repeat=release.allow_repeat)
+
+
+def _lock(connection: Connection, *, family_id: str | None, composed_after: int | None) -> None:
+    if family_id is None:
+        return
+    published = families.lock(connection, family_id=family_id)
+    if published is not None and published != composed_after:
+        raise PublishedMeanwhileError("releases of the same data were published since this one was composed with them")
