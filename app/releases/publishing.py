@@ -99,7 +99,7 @@ def record_published(
         facts["accepted"] = sorted(accepted)
         facts["findings"] = [one.model_dump(mode="json") for one in release.findings if one.audit in accepted]
     if readers is not None:
-        facts["readers"] = readers
+        facts["readers"] = _told(readers)
     log.append(
         connection,
         owner=release.owner,
@@ -216,7 +216,7 @@ def share(*, database: Database, owner: str, key_id: str, release_id: str, reade
     with database.unit_of_work() as unit:
         _locked(unit.connection, owner=owner, release_id=release_id)
         publications.set_readers(unit.connection, release_id=release_id, readers=readers)
-        facts = {"readers": readers}
+        facts = {"readers": _told(readers)}
         log.append(
             unit.connection, owner=owner, action=LogAction.SHARED, subject=release_id, key_id=key_id, facts=facts
         )
@@ -235,6 +235,10 @@ def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four
     if four_eyes and release.made_by in {None, key_id}:
         raise ForbiddenError("four eyes: another key than the one that made a release publishes it")
     refuse_standing(release.findings, accepted=accepted, allow_repeat=release.allow_repeat)
+
+
+def _told(readers: Readers) -> Any:
+    return readers if readers == "public" else sorted(set(readers))
 
 
 def _lock(connection: Connection, *, family_id: str | None, composed_after: int | None) -> None:

@@ -1,5 +1,6 @@
 """What every route shows to a key with a single scope. A route that is not in the table fails."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 from app.auth.principal import Scope
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
+from app.contracts.log import LogAction
 from app.db.models.provenance import provenance
-from app.db.repositories import claims
+from app.db.repositories import claims, families, log
 from app.db.repositories.job_results import StoredResult
 from tests.api.test_routes import ROUTES
 from tests.jobs.many import release_of
@@ -30,7 +32,11 @@ SIGNS = {
     "planted_data": "data",
     "planted_public": "public provenance",
     '"estimate":38.6': "statistics",
+    '"dataset_ids"': "family",
+    '"previous"': "log",
 }
+#: Further objects that a path may name.
+NAMED = {"question_id": "job_id", "draft_id": "release_id"}
 ASYNC = {"Prefer": "respond-async"}
 COUNT: dict[str, Any] = {"queries": [{"age": [30, 40]}]}
 JOB = {"jobs:read": "spec, result"}
@@ -59,14 +65,27 @@ TABLE: dict[str, dict[str, str]] = {
     "GET /v1/jobs/{job_id}/provenance": {"jobs:read": "whole provenance"},
     "GET /v1/jobs/{job_id}/events": JOB,
     "GET /v1/jobs/{question_id}/events": ANSWERED,
-    "GET /v1/releases": {"releases:read": "release"},
-    "GET /v1/releases/{release_id}": {"releases:read": "release"},
-    "GET /v1/releases/{release_id}/data": {"releases:read": "data"},
-    "HEAD /v1/releases/{release_id}/data": {"releases:read": ""},
-    "GET /v1/releases/{release_id}/statistics": {"releases:read": "statistics"},
-    "GET /v1/releases/{release_id}/provenance": {"releases:read": "public provenance"},
+    "GET /v1/releases": {"releases:read": "release", "jobs:read": "release"},
+    "GET /v1/releases/{release_id}": {"releases:read": "release", "jobs:read": "release"},
+    "GET /v1/releases/{release_id}/data": {"releases:read": "data", "jobs:read": "data"},
+    "HEAD /v1/releases/{release_id}/data": {"releases:read": "", "jobs:read": ""},
+    "GET /v1/releases/{release_id}/statistics": {"releases:read": "statistics", "jobs:read": "statistics"},
+    "GET /v1/releases/{release_id}/provenance": {
+        "releases:read": "public provenance",
+        "jobs:read": "public provenance",
+    },
     "PATCH /v1/releases/{release_id}": {"releases:write": "", "admin": "release"},
     "DELETE /v1/releases/{release_id}": {"releases:write": ""},
+    "GET /v1/releases/{draft_id}": {"jobs:read": "release"},
+    "GET /v1/releases/{draft_id}/data": {"jobs:read": "data"},
+    "GET /v1/releases/{draft_id}/statistics": {"jobs:read": "statistics"},
+    "GET /v1/releases/{draft_id}/provenance": {"jobs:read": "public provenance"},
+    "POST /v1/releases/{draft_id}/publish": {"releases:publish": "release"},
+    "POST /v1/releases/{release_id}/withdraw": {"releases:publish": "", "admin": "release"},
+    "GET /v1/families/{family_id}": {"admin": "family"},
+    "DELETE /v1/families/{family_id}": {"admin": ""},
+    "GET /v1/log": {"admin": "log"},
+    "POST /v1/releases/{draft_id}/count": {"admin": "question"},
     "POST /v1/releases/{release_id}/count": {"releases:read": "question"},
     "POST /v1/releases/{release_id}/classify": {"releases:read": "question"},
 }
@@ -80,6 +99,8 @@ class World:
     job_id: str
     question_id: str
     release_id: str
+    draft_id: str
+    family_id: str
     asked: dict[str, Any]
 
     def request(self, route: str) -> dict[str, Any]:
@@ -99,6 +120,10 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
     "POST /v1/audits": lambda world: {"json": {"method": "linkage", "release_id": world.release_id}},
     "GET /v1/jobs/{job_id} waited": lambda _: {"headers": {"Prefer": "wait=1"}},
     "GET /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
+    "GET /v1/releases/{draft_id}/data": lambda _: {"params": {"format": "parquet"}},
+    "POST /v1/releases/{draft_id}/publish": lambda _: {"json": {}},
+    "POST /v1/releases/{release_id}/withdraw": lambda _: {"json": {"reason": "superseded"}},
+    "POST /v1/releases/{draft_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
     "HEAD /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
     "POST /v1/releases/{release_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
     "POST /v1/releases/{release_id}/classify": lambda _: {
@@ -118,6 +143,24 @@ def succeed(service: Service, job_id: str, sign: str) -> None:
         claims.insert_result(unit.connection, job_id=job_id, result=stored)
 
 
+def planted(service: Service, job_id: str, dataset_id: str) -> str:
+    """A release of a job, with a sign in every piece."""
+    release_id = release_of(service, job_id, dataset_id)
+    key = f"releases/{release_id}/a.parquet"
+    with service.app.state.resources.storage.writer(key) as writer:
+        writer.write(b"planted_data")
+    service.store_provenance(job_id, {"entity": "planted_whole_provenance"})
+    with service.database.unit_of_work() as unit:
+        unit.connection.exec_driver_sql(
+            'UPDATE release SET labels = \'{"planted_label": ""}\', statistics = \'[{"estimate": 38.6}]\''
+            f" WHERE id = '{release_id}'"
+        )
+        unit.connection.exec_driver_sql(f"UPDATE release_file SET bytes = 12 WHERE key = '{key}'")
+        public = provenance.update().where(provenance.c.job_id == job_id).values(public={"of": "planted_public"})
+        unit.connection.execute(public)
+    return release_id
+
+
 def world(service: Service) -> World:
     """Everything there is, of a new owner."""
     service.owner = new_id("owner")
@@ -127,27 +170,25 @@ def world(service: Service) -> World:
         once = {"Idempotency-Key": "once"}
         job_id = client.post("/v1/anonymizations", json=asked, headers=once).json()["id"]
         succeed(service, job_id, "planted_result")
-        release_id = release_of(service, job_id, dataset_id)
-        key = f"releases/{release_id}/a.parquet"
-        with service.app.state.resources.storage.writer(key) as writer:
-            writer.write(b"planted_data")
+        release_id = planted(service, job_id, dataset_id)
+        other = client.post("/v1/anonymizations", json=body(dataset_id)).json()["id"]
+        succeed(service, other, "nothing")
+        draft_id = planted(service, other, dataset_id)
         with service.database.unit_of_work() as unit:
-            unit.connection.exec_driver_sql(
-                'UPDATE release SET labels = \'{"planted_label": ""}\', statistics = \'[{"estimate": 38.6}]\''
-                f" WHERE id = '{release_id}'"
-            )
-            unit.connection.exec_driver_sql(f"UPDATE release_file SET bytes = 12 WHERE key = '{key}'")
-        service.store_provenance(job_id, {"entity": "planted_whole_provenance"})
-        with service.database.unit_of_work() as unit:
-            public = provenance.update().where(provenance.c.job_id == job_id).values(public={"of": "planted_public"})
-            unit.connection.execute(public)
+            draft = "UPDATE release SET state = 'draft', published_at = NULL, made_by = 'key_other' WHERE id = "
+            unit.connection.exec_driver_sql(f"{draft}'{draft_id}'")
+            family_id = families.create(unit.connection, owner=service.owner)
+            log.append(unit.connection, owner=service.owner, action=LogAction.READ, subject="job_1", key_id=None)
         question = client.post(f"/v1/releases/{release_id}/count", json=COUNT, headers=ASYNC).json()["id"]
         succeed(service, question, "planted_answer")
-    return World(dataset_id, job_id, question, release_id, asked)
+    return World(dataset_id, job_id, question, release_id, draft_id, family_id, asked)
 
 
 def test_every_route_is_in_the_table() -> None:
-    known = {(route.split(" ")[0], route.split(" ")[1].replace("question_id", "job_id")) for route in TABLE}
+    known = {
+        (route.split(" ")[0], re.sub("question_id|draft_id", lambda name: NAMED[name[0]], route.split(" ")[1]))
+        for route in TABLE
+    }
     assert known - {("HEAD", "/v1/releases/{release_id}/data")} == {
         (method, path) for method, path, _ in ROUTES if path.startswith("/v1/")
     }
@@ -163,7 +204,10 @@ def test_a_key_is_shown_what_its_scope_is_for(shared: Service, route: str) -> No
             answer = client.request(**made.request(route))
         shown = {sign for piece, sign in SIGNS.items() if piece in answer.text.replace(" ", "")}
         assert shown == expected.get(scope, set()), scope
-        assert (answer.status_code == 403) == (scope not in expected), (scope, answer.text)
+        hidden = (
+            "{draft_id}" in route and "publish" not in route and scope is Scope.RELEASES_READ and scope not in expected
+        )
+        assert (answer.status_code == (404 if hidden else 403)) == (scope not in expected), (scope, answer.text)
         assert answer.status_code < 300 or scope not in expected, (scope, answer.text)
         if answer.status_code < 300 and not route.startswith(("GET", "HEAD")):
             made = world(shared)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, or_
+from sqlalchemy import and_, false, or_
 
 from app.contracts.releases import ReleaseState
 from app.db.models.release import release
@@ -35,10 +35,23 @@ def keeper_of(owner: str) -> Viewer:
 
 def visible(viewer: Viewer) -> Any:
     """Releases that are there for somebody."""
-    published = release.c.state == ReleaseState.PUBLISHED
-    ways = [and_(published, release.c.public)]
-    if viewer.owner is not None:
-        mine = release.c.owner == viewer.owner
-        ways += [mine if viewer.keeper else and_(mine, published)]
-        ways += [and_(published, release.c.readers.contains([viewer.owner]))]
-    return and_(release.c.deleted_at.is_(None), or_(*ways))
+    return and_(release.c.deleted_at.is_(None), or_(_PUBLIC, _named(viewer)))
+
+
+def listed(viewer: Viewer) -> Any:
+    """Releases in somebody's lists: those of public ones that are for them, all of them for who has no key."""
+    return and_(release.c.deleted_at.is_(None), _PUBLIC if viewer.owner is None else _named(viewer))
+
+
+_PUBLISHED = release.c.state == ReleaseState.PUBLISHED
+_PUBLIC = and_(_PUBLISHED, release.c.public)
+
+
+def _named(viewer: Viewer) -> Any:
+    """Own releases, and those that the owner was made a reader of."""
+    if viewer.owner is None:
+        return false()
+    mine = release.c.owner == viewer.owner
+    return or_(
+        mine if viewer.keeper else and_(mine, _PUBLISHED), and_(_PUBLISHED, release.c.readers.contains([viewer.owner]))
+    )

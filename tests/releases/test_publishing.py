@@ -1,0 +1,181 @@
+"""Drafts, publishing, withdrawing, readers, and the log of it."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.contracts.findings import Finding, Severity
+from app.contracts.releases import Publish, PublishRequest, ReleaseState
+from app.db.repositories import families
+from app.errors import FindingsStandError, ForbiddenError, PublishedMeanwhileError
+from app.releases import publishing
+from tests.releases.conftest import Releases
+
+FINDING = Finding(audit="composition", severity=Severity.HIGH, detail="1 person is left", figure=1, limit=5)
+
+
+def draft(releases: Releases, **values: Any) -> str:
+    """A release that was made, by another key, and not published."""
+    release_id = releases.publish()
+    columns = {"state": "draft", "published_at": None, "made_by": "key_maker"} | values
+    with releases.processes.database.unit_of_work() as unit:
+        told = ", ".join(f"{name} = %({name})s" for name in columns)
+        unit.connection.exec_driver_sql(f"UPDATE release SET {told} WHERE id = %(id)s", {**columns, "id": release_id})
+    return release_id
+
+
+def reader_of(releases: Releases, make: Callable[..., Releases], *scopes: str, owner: str | None = None) -> Releases:
+    return make(owner or releases.owner, scopes=scopes)
+
+
+def test_a_draft_is_for_keepers_until_it_is_published_and_after_it_is_withdrawn(
+    published: Releases, make_releases: Callable[..., Releases]
+) -> None:
+    release_id = draft(published)
+    keeper, reader = (reader_of(published, make_releases, scope).client for scope in ("jobs:read", "releases:read"))
+    publisher = reader_of(published, make_releases, "releases:publish").client
+    paths = [f"/v1/releases/{release_id}{part}" for part in ("", "/statistics", "/provenance", "/data?format=csv")]
+    assert [keeper.get(path).status_code for path in paths] == [200] * 4
+    assert [reader.get(path).status_code for path in paths] == [404] * 4
+    assert reader.get("/v1/releases").json()["items"] == []
+    shown = keeper.get(paths[0]).json()
+    assert (shown["state"], shown["published_at"], shown["findings"], shown["readers"]) == ("draft", None, [], [])
+    assert publisher.post(paths[0] + "/publish").json()["state"] == "published"
+    assert [reader.get(path).status_code for path in paths] == [200] * 4
+    shown = reader.get(paths[0]).json()
+    assert shown["published_at"] is not None
+    assert (shown["findings"], shown["readers"], shown["family_id"]) == (None, None, None)
+    assert publisher.post(paths[0] + "/publish").status_code == 200, "it is published already"
+    assert publisher.post(paths[0] + "/withdraw", json={"reason": "wrong unit"}).status_code == 204
+    assert reader.get(paths[0]).status_code == 404
+    assert keeper.get(paths[0]).json()["state"] == "withdrawn"
+    assert publisher.post(paths[0] + "/publish").status_code == 409
+
+
+def test_findings_that_stand_are_accepted_by_name_and_that_is_logged(published: Releases) -> None:
+    release_id = draft(published, findings=json.dumps([FINDING.model_dump(mode="json")]))
+    refused = published.client.post(f"/v1/releases/{release_id}/publish", json={"accept": ["table"]})
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "/problems/findings-stand"
+    assert '{"accept": ["composition"]}' in refused.json()["detail"]
+    taken = published.client.post(f"/v1/releases/{release_id}/publish", json={"accept": ["composition"]}).json()
+    assert (taken["state"], "repeated" in taken["flags"]) == ("published", True)
+    entry = published.client.get("/v1/log?limit=1").json()["items"][0]
+    assert (entry["action"], entry["subject"], entry["facts"]["accepted"]) == ("published", release_id, ["composition"])
+    assert entry["facts"]["findings"][0]["figure"] == 1
+
+
+def test_the_log_is_a_chain_that_shows_every_change(published: Releases) -> None:
+    release_id = draft(published)
+    assert published.client.get(f"/v1/releases/{release_id}/data?format=csv").status_code == 200
+    published.client.post(f"/v1/releases/{release_id}/publish", json={"readers": ["bea"]})
+    published.client.get(f"/v1/releases/{release_id}/data?format=csv")
+    published.client.patch(f"/v1/releases/{release_id}", json={"readers": "public"})
+    published.client.delete(f"/v1/releases/{release_id}")
+    first = published.client.get("/v1/log?limit=2").json()
+    rest = published.client.get("/v1/log", params={"cursor": first["next_cursor"]}).json()
+    entries = [*first["items"], *rest["items"]][::-1]
+    assert [one["action"] for one in entries] == ["read", "published", "shared", "withdrew"]
+    before = "0" * 64
+    for number, entry in enumerate(entries, 1):
+        told = {name: value for name, value in entry.items() if name != "hash"} | {"owner": published.owner}
+        text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        assert (entry["number"], entry["previous"]) == (number, before)
+        assert entry["hash"] == hashlib.sha256(text.encode()).hexdigest()
+        before = entry["hash"]
+    for change in ("UPDATE log_entry SET subject = 'x'", "DELETE FROM log_entry"):
+        with (
+            pytest.raises(Exception, match="only appended to"),
+            published.processes.database.unit_of_work() as unit,
+        ):
+            unit.connection.exec_driver_sql(f"{change} WHERE owner = '{published.owner}'")
+
+
+def test_readers_see_the_release_and_nothing_else_of_it(
+    published: Releases, make_releases: Callable[..., Releases]
+) -> None:
+    release_id = draft(published)
+    bea, other = make_releases(), make_releases()
+    at = f"/v1/releases/{release_id}"
+    published.client.patch(at, json={"readers": [bea.owner]})
+    assert bea.client.get(at).status_code == 404, "it is a draft"
+    published.client.post(at + "/publish")
+    assert bea.client.get(at).json()["owner"] == published.owner
+    assert bea.client.get(at).json()["readers"] is None
+    assert [one["id"] for one in bea.client.get("/v1/releases").json()["items"]] == [release_id]
+    assert bea.client.get(at + "/data?format=csv").status_code == 200
+    assert other.client.get(at).status_code == 404
+    job_id = published.client.get(at).json()["job_id"]
+    refused = [
+        bea.client.get(f"/v1/jobs/{job_id}"), bea.client.delete(at), bea.client.patch(at, json={"name": "x"}),
+        bea.client.post(at + "/withdraw", json={"reason": "x"}), bea.client.post(at + "/publish"),
+    ]  # fmt: skip
+    assert [answer.status_code for answer in refused] == [404] * 5
+    assert other.client.get("/v1/releases").json()["items"] == []
+    published.client.patch(at, json={"readers": "public"})
+    assert other.client.get(at).json()["id"] == release_id
+    published.client.patch(at, json={"readers": []})
+    assert bea.client.get(at).status_code == 404
+    writer = reader_of(published, make_releases, "releases:write").client
+    assert writer.patch(at, json={"readers": "public"}).status_code == 403
+
+
+def test_what_is_public_needs_a_key_unless_the_operator_says_otherwise(published: Releases) -> None:
+    release_id = draft(published)
+    published.client.post(f"/v1/releases/{release_id}/publish", json={"readers": "public"})
+    assert published.client.get(f"/v1/releases/{release_id}", headers={"Authorization": ""}).status_code == 401
+
+
+def test_under_four_eyes_another_key_publishes(published: Releases) -> None:
+    release_id = draft(published)
+    asked = {"database": published.processes.database, "owner": published.owner, "release_id": release_id}
+    with pytest.raises(ForbiddenError, match="four eyes"):
+        publishing.publish(**asked, key_id="key_maker", asked=PublishRequest(), four_eyes=True)
+    publishing.publish(**asked, key_id="key_other", asked=PublishRequest(), four_eyes=True)
+
+
+def test_a_release_of_a_job_is_published_unless_something_stands(published: Releases) -> None:
+    database = published.processes.database
+    with database.unit_of_work() as unit:
+        family_id = families.create(unit.connection, owner=published.owner)
+
+        def state(asked: Publish = Publish.AUTO, *, findings: tuple[Finding, ...] = (), **more: Any) -> ReleaseState:
+            review = publishing.Review(findings, family_id=family_id, composed_after=0)
+            asked_for = {"allow_repeat": False, "four_eyes": False} | more
+            return publishing.decide(unit.connection, review=review, asked=asked, **asked_for).state
+
+        low = FINDING.model_copy(update={"severity": Severity.LOW})
+        table = FINDING.model_copy(update={"audit": "table"})
+        assert state() == state(findings=(low,)) == state(findings=(FINDING,), allow_repeat=True) == "published"
+        assert state(Publish.DRAFT) == state(four_eyes=True) == state(findings=(FINDING,)) == "draft"
+        assert state(findings=(table,), allow_repeat=True) == "draft", "only the composition is accepted by it"
+
+
+def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> None:
+    database = published.processes.database
+    with database.unit_of_work() as unit:
+        family_id = families.create(unit.connection, owner=published.owner)
+    first, second = (draft(published, family_id=family_id, composed_after=0) for _ in range(2))
+    assert published.client.post(f"/v1/releases/{first}/publish").status_code == 200
+    asked = {"database": database, "owner": published.owner, "key_id": "key_other", "four_eyes": False}
+    with pytest.raises(PublishedMeanwhileError):
+        publishing.publish(**asked, release_id=second, asked=PublishRequest())
+    review = publishing.Review(family_id=family_id, composed_after=0)
+    with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
+        publishing.decide(unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False)
+    ledger = published.client.get(f"/v1/families/{family_id}").json()
+    assert [one["release_id"] for one in ledger["published"]] == [first]
+    published.client.delete(f"/v1/releases/{first}")
+    assert len(published.client.get(f"/v1/families/{family_id}").json()["published"]) == 1, "nothing is taken back"
+    assert published.client.delete(f"/v1/families/{family_id}").status_code == 204
+    assert published.client.get(f"/v1/families/{family_id}").status_code == 404
+    assert published.client.get("/v1/log?limit=1").json()["items"][0]["action"] == "erased"
+
+
+def test_findings_are_told_where_they_are_refused() -> None:
+    with pytest.raises(FindingsStandError, match="1 person is left"):
+        publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=False)
+    publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=True)
