@@ -6,6 +6,7 @@ from pathlib import Path
 from app.db.repositories import job_results, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.job_results import StoredResult
+from app.db.repositories.release_access import keeper_of
 from workers.engine.resources import WorkerResources
 from workers.methods.context import InputFile
 
@@ -53,7 +54,7 @@ class InputFiles:
     def _statistics(self, field: str) -> Path | None:
         release = self._claimed.inputs.releases[field]
         with self._resources.database.read() as connection:
-            found = releases.get_statistics(connection, owner=self._claimed.owner, release_id=release.id)
+            found = releases.get_statistics(connection, viewer=keeper_of(self._claimed.owner), release_id=release.id)
         return None if found is None else self._written(f"{release.id}-statistics", json.dumps(found).encode())
 
     def _result(self, field: str) -> Path | None:
