@@ -12,9 +12,11 @@ from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.contracts.linkage import LinkageResult, LinkageSpec
 from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
 from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
+from app.contracts.table_results import TableResult
+from app.contracts.tables import TableSpec
 from app.contracts.uncertain import UncertainResult, UncertainSpec
 from app.errors import FieldError
-from app.jobs import boxes, condensation, groups, linkage, queries, swaps, uncertain
+from app.jobs import boxes, condensation, groups, linkage, queries, swaps, tables, uncertain
 from app.jobs.inputs import Given
 
 
@@ -105,6 +107,7 @@ METHODS: dict[str, Method] = {
             fill=linkage.fill,
             check=linkage.check,
         ),
+        Method("table", JobKind.AUDIT, TableSpec, TableResult, Queue.BATCH, fill=tables.fill, check=tables.check),
         _question("count", CountSpec, (Counts, CountsSummary), queries.check_count),
         _question("classify", ClassifySpec, (Classified, ClassifiedSummary), queries.check_classify),
     )
@@ -113,7 +116,7 @@ METHODS: dict[str, Method] = {
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: dict[JobKind, frozenset[str]] = {
     JobKind.ANONYMIZATION: frozenset(),
-    JobKind.AUDIT: frozenset({"table", "frontier"}),
+    JobKind.AUDIT: frozenset({"frontier"}),
     JobKind.QUERY: frozenset(),
 }
 

@@ -21,6 +21,7 @@ RUNNERS: dict[str, str] = {
     "linkage": "workers.methods.linkage.runner:LinkageRunner",
     "ingest": "workers.methods.ingest.runner:IngestRunner",
     "swaps": "workers.methods.swaps.runner:SwapsRunner",
+    "table": "workers.methods.table.runner:TableRunner",
     "uncertain": "workers.methods.uncertain.runner:UncertainRunner",
 }
 

@@ -122,6 +122,21 @@ AUDITS: Final = _named(
             "release_id": RELEASE,
             "dataset_id": DATASET,
         },
+        "table: what is demanded of a table that others anonymized": {
+            "method": "table",
+            "dataset_id": DATASET,
+            "quasi_identifiers": ["region", "age", "sex"],
+            "sensitive": ["job"],
+            "require": {"k": 5, "l": 2, "t": 0.3},
+        },
+        "table: a sample, and sums by region that are to be published": {
+            "method": "table",
+            "dataset_id": DATASET,
+            "quasi_identifiers": ["region", "age"],
+            "missing": "matches_anything",
+            "sampling_fraction": 0.01,
+            "sums": [{"of": "income", "by": ["region"]}],
+        },
     }
 )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.tables.slow import Table, tables
 from workers.algorithms.tables.classes import classes
-from workers.algorithms.tables.special_uniques import intrusion, record_risks, special, weight
+from workers.algorithms.tables.special_uniques import intrusion, record_risks, scored, unscored, weight
 from workers.algorithms.tables.uniques import minimal_uniques
 
 
@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_special_uniques_of_the_papers() -> None:
     assert weight(3, 8, 3) == 5
     assert [weight(size, 4, 3) for size in (1, 2, 3)] == [math.factorial(4 - size) for size in (1, 2, 3)]
     table = Table(((0, 0), (1, 1), (1, 1), (1, 2), (1, 2), (2, 1)), (0,) * 6)
-    found = special(minimal_uniques(table.codes, depth=3), records=6, columns=2, depth=3)
+    found = scored(unscored(records=6, columns=2), minimal_uniques(table.codes, depth=3), depth=3)
     assert found.score.tolist() == [2, 0, 0, 0, 0, 1]  # alone by either column; by the first
     assert found.contribution.tolist() == pytest.approx([2 / 3, 1 / 3])
     assert found.counts == {(0,): 2, (1,): 1, (0, 1): 0}

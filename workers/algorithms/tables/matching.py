@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import IndexArray, IntArray
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.tables.classes import Classes, grouped, keys
 
 
@@ -64,25 +64,38 @@ def _pairs(codes: IndexArray, found: Classes) -> Iterator[list[_Pair]]:
         yield pairs
 
 
-def neighbours(codes: IndexArray, found: Classes, weight: IntArray | None = None) -> IntArray:
+def neighbours(codes: IndexArray, found: Classes) -> IntArray:
     """Records in the neighbourhood of each class, where a missing value matches anything.
 
     Parameters
     ----------
     codes : (d, N).
     found : their classes.
-    weight : (G,) what each class counts for; its records by default.
 
     Returns
     -------
     (G,). O(P^2 G d) for P patterns.
     """
-    counted = found.size if weight is None else weight
-    total = np.zeros_like(counted)
+    return summed_over_neighbours(codes, found, found.size.astype(np.float64)).astype(np.int64)
+
+
+def summed_over_neighbours(codes: IndexArray, found: Classes, weight: FloatArray) -> FloatArray:
+    """What the classes in the neighbourhood of each class count for together.
+
+    Parameters
+    ----------
+    codes, found : as for `neighbours`.
+    weight : (G,) what each class counts for.
+
+    Returns
+    -------
+    (G,).
+    """
+    total = np.zeros(len(found.size))
     for pairs in _pairs(codes, found):
         for pair in pairs:
-            sums = np.bincount(pair.of_others, weights=counted[pair.others], minlength=pair.number)
-            total[pair.mine] += sums[pair.of_mine].astype(counted.dtype)
+            sums = np.bincount(pair.of_others, weights=weight[pair.others], minlength=pair.number)
+            total[pair.mine] += sums[pair.of_mine]
     return total
 
 

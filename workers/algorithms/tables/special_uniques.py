@@ -11,7 +11,7 @@ DIS-SUDA of a record: 1 / (1 + (U / DIS - U) / (score^Q A)), Q = 1 + (8 - d)/20,
     the DIS spread over the records by their scores.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,18 +22,24 @@ from workers.algorithms.tables.uniques import Minimal
 
 @dataclass(frozen=True)
 class Special:
-    """Scores.
+    """Scores so far.
 
     Attributes
     ----------
     score : (N,) 0 where no minimal sample unique was found.
-    contribution : (d,) share of all scores that comes from minimal sample uniques with each column.
+    by_column : (d,) what minimal sample uniques with each column have added to scores.
     counts : of minimal sample uniques, by their columns.
     """
 
     score: FloatArray
-    contribution: FloatArray
-    counts: dict[tuple[int, ...], int]
+    by_column: FloatArray
+    counts: Mapping[tuple[int, ...], int]
+
+    @property
+    def contribution(self) -> FloatArray:
+        """(d,) share of all scores that comes from minimal sample uniques with each column."""
+        total = float(self.score.sum())
+        return self.by_column / total if total > 0.0 else self.by_column
 
 
 def weight(size: int, columns: int, depth: int) -> float:
@@ -48,23 +54,27 @@ def weight(size: int, columns: int, depth: int) -> float:
     return float(np.prod([columns - i for i in range(size, min(depth, columns - 1) + 1)]))
 
 
-def special(found: Iterable[Minimal], *, records: int, columns: int, depth: int) -> Special:
-    """Scores from minimal sample uniques.
+def unscored(*, records: int, columns: int) -> Special:
+    """No scores yet, of N records and d columns."""
+    return Special(np.zeros(records), np.zeros(columns), {})
+
+
+def scored(before: Special, found: Iterable[Minimal], *, depth: int) -> Special:
+    """Scores with more minimal sample uniques.
 
     Parameters
     ----------
-    found : as `uniques.minimal_uniques` finds them.
-    records, columns : N, d.
+    before : used up by this: its arrays become those of what is returned.
+    found : as `uniques.minimal_uniques` finds them, each once.
     depth : as it was asked for.
     """
-    score, contribution, counts = np.zeros(records), np.zeros(columns), {}
+    counts = dict(before.counts)
     for one in found:
-        added = weight(len(one.columns), columns, depth)
-        score[one.records] += added
-        contribution[list(one.columns)] += added * len(one.records)
+        added = weight(len(one.columns), len(before.by_column), depth)
+        before.score[one.records] += added
+        before.by_column[list(one.columns)] += added * len(one.records)
         counts[one.columns] = len(one.records)
-    total = float(score.sum())
-    return Special(score, contribution / total if total > 0.0 else contribution, counts)
+    return Special(before.score, before.by_column, counts)
 
 
 def intrusion(size: IntArray, fraction: float) -> float | None:
@@ -88,7 +98,7 @@ def record_risks(score: FloatArray, size: IntArray, fraction: float, columns: in
 
     Parameters
     ----------
-    score : (N,) of `special`.
+    score : (N,) of `scored`.
     size, fraction : as for `intrusion`.
     columns : d.
 

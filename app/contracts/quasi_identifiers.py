@@ -1,0 +1,60 @@
+"""How the quasi-identifiers of an anonymized table lie in its columns: as they are, as two bounds, or as a set."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Form(StrEnum):
+    """What a quasi-identifier's cells are."""
+
+    PLAIN = "plain"
+    BOUNDS = "bounds"
+    SET = "set"
+
+
+@dataclass(frozen=True, slots=True)
+class QuasiIdentifier:
+    """One quasi-identifier: its name, and the columns that it lies in."""
+
+    name: str
+    form: Form
+    columns: tuple[str, ...]
+
+
+_LOWER: Final = "_lo"
+_UPPER: Final = "_hi"
+_SET: Final = "_set"
+
+
+def understood(name: str, columns: Collection[str]) -> QuasiIdentifier | None:
+    """What a name means in a table; None where it means nothing.
+
+    Parameters
+    ----------
+    name
+        Of a column, of one of two bounds, of a set, or of what bounds or a set are about.
+    columns
+        The table's.
+    """
+    base = name
+    for ending in (_LOWER, _UPPER, _SET):
+        if name.endswith(ending) and name in columns:
+            base = name.removesuffix(ending)
+    bounds = (f"{base}{_LOWER}", f"{base}{_UPPER}")
+    if name in columns and (name == base or name == f"{base}{_SET}"):
+        return QuasiIdentifier(base, Form.PLAIN if name == base else Form.SET, (name,))
+    if all(one in columns for one in bounds):
+        return QuasiIdentifier(base, Form.BOUNDS, bounds)
+    if name in columns:
+        return QuasiIdentifier(name, Form.PLAIN, (name,))
+    if f"{base}{_SET}" in columns:
+        return QuasiIdentifier(base, Form.SET, (f"{base}{_SET}",))
+    return None
+
+
+def all_understood(names: Iterable[str], columns: Collection[str]) -> tuple[QuasiIdentifier, ...]:
+    """What names mean, each once: both bounds of a column are one quasi-identifier."""
+    found = (understood(name, columns) for name in names)
+    return tuple(dict.fromkeys(one for one in found if one is not None))

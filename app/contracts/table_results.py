@@ -1,0 +1,197 @@
+"""What the audit `table` says."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.contracts.base import Contract
+from app.contracts.findings import Finding
+from app.contracts.tables import MissingCells
+
+
+class ClassSize(Contract):
+    """Classes of one size."""
+
+    size: int = Field(description="Records of a class.")
+    classes: int = Field(description="How many classes have that size.")
+
+
+class ClassCounts(Contract):
+    """Equivalence classes."""
+
+    count: int = Field(description="Different combinations of the quasi-identifiers.")
+    histogram: tuple[ClassSize, ...] = Field(description="By size, ascending.")
+
+
+class Recursive(Contract):
+    """Recursive diversity: (c, l)-diverse for every c above this one."""
+
+    l: int = Field(description="l.")  # noqa: E741 - the field's own name
+    c: float = Field(description="Every c above it holds.")
+
+
+class LDiversity(Contract):
+    """Diversity of a sensitive column, or the least of all."""
+
+    distinct: int = Field(description="Least distinct values in a class.")
+    entropy: float = Field(description="Least exp(entropy) of a class.")
+    recursive: Recursive = Field(description="For the l that distinct diversity has.")
+
+
+class Closeness(Contract):
+    """Largest distance of a class to the table."""
+
+    value: float = Field(description="Ordered distance for numbers and dates, equal distance for others.")
+    equal: float = Field(description="Half the sum of differences of shares.")
+    ordered: float | None = Field(description="Earth mover's distance along the order of values; null: no order.")
+
+
+class BetaLikeness(Contract):
+    """Relative gain of a share."""
+
+    basic: float = Field(description="Largest (p - q) / q over classes and values.")
+    enhanced: float = Field(description="The bound min(basic, -ln q) of the rarest value.")
+    enhanced_holds: bool = Field(description="Whether no value gains more than min(basic, -ln q).")
+
+
+class SensitiveColumn(Contract):
+    """The measures of one sensitive column."""
+
+    column: str = Field(description="As named.")
+    values: int = Field(description="Different values; a missing one is one of them.")
+    alpha: float = Field(description="Largest share of one value in a class.")
+    l: LDiversity = Field(description="Diversity.")  # noqa: E741
+    t: Closeness = Field(description="Closeness.")
+    delta_disclosure: float = Field(description="Largest |ln(p / q)| over values that a class has.")
+    absent_values: bool = Field(description="A class lacks a value: by the letter of the definition delta is infinite.")
+    beta: BetaLikeness = Field(description="Likeness.")
+    share_certain: float = Field(description="Share of records whose class has one value only.")
+    share_nearly_certain: float = Field(description="Share of records whose class gives one value 0.9 or more.")
+
+
+class AdversaryRisk(Contract):
+    """Chances of one adversary."""
+
+    highest: float = Field(description="Of a record.")
+    average: float = Field(description="Over the records.")
+    share_above: float = Field(description="Share of records whose risk is above the threshold.")
+
+
+class Risks(Contract):
+    """Chances of naming the person behind a record."""
+
+    threshold: float = Field(description="As asked.")
+    prosecutor: AdversaryRisk = Field(description="He knows that his person is in the table.")
+    journalist: AdversaryRisk = Field(description="He looks for anybody, in the population.")
+    marketer: AdversaryRisk = Field(description="He matches every record; the average is the share he gets right.")
+
+
+class PopulationUniques(Contract):
+    """Persons who are alone in the population, estimated."""
+
+    sampling_fraction: float = Field(description="As given, or records by the sum of weights.")
+    pitman: float | None = Field(description="By Pitman's sampling formula; null: it does not fit.")
+    zayatz: float | None = Field(description="By Zayatz' estimate.")
+
+
+class Combination(Contract):
+    """Records that one set of columns singles out, and no part of it."""
+
+    columns: tuple[str, ...] = Field(description="Quasi-identifiers.")
+    records: int = Field(description="Records that are minimally unique on them.")
+
+
+class SampleUniques(Contract):
+    """Minimal sample uniques."""
+
+    depth: int = Field(description="Columns of the largest sets that were looked at.")
+    records: int = Field(description="Records that some set singles out.")
+    by_size: tuple[int, ...] = Field(description="Minimal uniques of one column, of two, of three.")
+    combinations: tuple[Combination, ...] = Field(description="Sets that single somebody out, most records first.")
+
+
+class SpecialUniques(Contract):
+    """Scores of special uniques (SUDA), and what they stand for (DIS)."""
+
+    dis: float | None = Field(
+        description="Chance that a match of a unique is right; null: nobody is unique, or no sample."
+    )
+    highest_score: float = Field(description="Largest score of a record.")
+    highest_risk: float | None = Field(description="Largest DIS-SUDA score of a record; null without a sample.")
+    risk_quantiles: dict[str, float] | None = Field(description="Of the DIS-SUDA scores above 0; null: there are none.")
+
+
+class IdentifyingColumn(Contract):
+    """How much one quasi-identifier tells."""
+
+    column: str = Field(description="The quasi-identifier.")
+    distinct: int = Field(description="Different values.")
+    missing: int = Field(description="Records without one.")
+    unique_alone: int = Field(description="Records that it alone singles out.")
+    unique_without: int = Field(description="Records that the others still single out.")
+    k_without: int = Field(description="k without it.")
+    classes_without: int = Field(description="Classes without it.")
+    contribution: float = Field(description="Share of the special uniques' scores that comes from it.")
+
+
+class Utility(Contract):
+    """What anonymizing has cost."""
+
+    average_class_size: float = Field(description="Records by classes.")
+    normalized_class_size: float = Field(description="The same by k: 1 is best.")
+    discernibility: int = Field(
+        description="Sum of squared class sizes; a record that was left out counts all records."
+    )
+    ncp: float = Field(description="Normalized certainty penalty of bounds, sets and missing cells: 0 none, 1 all.")
+
+
+class RegionPopulation(Contract):
+    """Population of regions."""
+
+    regions: int = Field(description="Different regions.")
+    least: float = Field(description="Persons of the population in the smallest.")
+
+
+class SumsResult(Contract):
+    """Cells of one table of sums."""
+
+    of: str = Field(description="The magnitude.")
+    by: tuple[str, ...] = Field(description="What makes the cells.")
+    cells: int = Field(description="Cells with a record.")
+    few: int = Field(description="Cells with fewer than three contributors.")
+    estimable: int = Field(description="Cells that fail the p %-rule.")
+    dominated: int = Field(description="Cells that fail the rule of dominance.")
+    failing: int = Field(description="Cells that fail either.")
+
+
+class TableResult(Contract):
+    """Result of a `table` job; restricted to its owner."""
+
+    method: Literal["table"] = Field(default="table", description="The job's method.")
+    records: int = Field(description="Records that were looked at.")
+    dropped: int = Field(description="Records left out for a missing value.")
+    quasi_identifiers: tuple[str, ...] = Field(description="As understood: two bounds or a set are one.")
+    missing: MissingCells = Field(description="As asked.")
+    k: int = Field(description="Records (persons, with `person`) of the smallest class.")
+    k_records: int = Field(description="Records of the smallest class.")
+    classes: ClassCounts = Field(description="Equivalence classes.")
+    unique: int = Field(description="Records that are alone in their class.")
+    alpha: float | None = Field(description="Largest of all sensitive columns; null: none was named. So are the next.")
+    l: LDiversity | None = Field(description="Least.")  # noqa: E741
+    t: Closeness | None = Field(description="Largest.")
+    delta_disclosure: float | None = Field(description="Largest.")
+    beta: BetaLikeness | None = Field(description="Largest.")
+    sensitive: tuple[SensitiveColumn, ...] = Field(description="By column.")
+    risk: Risks = Field(description="Chances of adversaries.")
+    population_k: float | None = Field(description="Least persons of the population in a class; null: not known.")
+    population_uniques: PopulationUniques | None = Field(description="Null: the table is not said to be a sample.")
+    sample_uniques: SampleUniques = Field(description="The smallest sets of columns that single records out.")
+    special_uniques: SpecialUniques = Field(description="SUDA and DIS.")
+    columns: tuple[IdentifyingColumn, ...] = Field(description="By how much they identify, most first.")
+    utility: Utility = Field(description="What anonymizing has cost.")
+    regions: RegionPopulation | None = Field(description="Null: no region was named.")
+    sums: tuple[SumsResult, ...] = Field(description="Tables of sums, as asked.")
+    passed: dict[str, bool] | None = Field(description="By demand; null: none was made.")
+    findings: tuple[Finding, ...] = Field(description="What a steward must know, worst first.")
+    verdict: str = Field(description="The whole in one sentence.")
+    meaning: dict[str, str] = Field(description="What each measure says, one sentence each.")

@@ -1,0 +1,174 @@
+"""The audit `table` over HTTP, against the table taken apart row by row."""
+
+import json
+import math
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from app.contracts.quasi_identifiers import Form, all_understood, understood
+from tests.algorithms.tables.slow import Table, measures
+from tests.methods.asking import succeed, upload
+
+QI = ["age", "zone", "job"]
+
+
+def audit(client: httpx.Client, dataset_id: str, **change: Any) -> dict[str, Any]:
+    spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": QI} | change
+    result: dict[str, Any] = succeed(client, spec, kind="audits")["result"]
+    return result
+
+
+@pytest.fixture(scope="module")
+def people(client: httpx.Client) -> tuple[str, pl.DataFrame]:
+    """Bounds, a set, a plain column; a disease and an income; households, weights; some of it missing."""
+    rng = np.random.default_rng(8)
+    n = 400
+    low = rng.integers(2, 7, n) * 10
+    zone = rng.choice(["a", "b", None], n, p=[0.6, 0.35, 0.05])
+    frame = pl.DataFrame(
+        {
+            "age_lo": low,
+            "age_hi": low + rng.choice([5, 10], n),
+            "job_set": rng.choice([json.dumps(["x"]), json.dumps(["x", "y"]), json.dumps(["z", "y", "x"])], n),
+            "zone": zone,
+            "disease": rng.choice(["flu", "none", "rare"], n, p=[0.3, 0.69, 0.01]),
+            "income": rng.integers(0, 30, n) * 100,
+            "home": np.arange(n) // 2,
+            "weight": rng.integers(5, 50, n) / 2,
+        },
+        strict=False,
+    )
+    frame = frame.with_columns(zone=pl.Series(zone.tolist(), dtype=pl.String))
+    return upload(client, frame.write_csv())["id"], frame
+
+
+def table_of(frame: pl.DataFrame, sensitive: str) -> Table:
+    rows = frame.select(
+        pl.struct("age_lo", "age_hi").rank("dense").cast(pl.Int64),
+        pl.col("zone").rank("dense").cast(pl.Int64).fill_null(-1),
+        pl.col("job_set").rank("dense").cast(pl.Int64),
+    ).rows()
+    return Table(tuple(rows), tuple((frame[sensitive].rank("dense").cast(pl.Int64) - 1).to_list()))
+
+
+@pytest.mark.parametrize("missing", ["own_value", "matches_anything", "drop_records"])
+def test_every_measure_is_that_of_the_rows(
+    client: httpx.Client, people: tuple[str, pl.DataFrame], missing: str
+) -> None:
+    dataset_id, frame = people
+    found = audit(client, dataset_id, sensitive=["disease", "income"], missing=missing, person="home", weight="weight")
+    kept = frame.drop_nulls("zone") if missing == "drop_records" else frame
+    anything = missing == "matches_anything"
+    table = table_of(kept, "disease")
+    every = [table.neighbourhood(at, anything=anything) for at in range(len(kept))]
+    assert (found["records"], found["dropped"]) == (len(kept), len(frame) - len(kept))
+    assert found["quasi_identifiers"] == QI
+    assert found["k_records"] == min(map(len, every))
+    home, weight = kept["home"].to_list(), kept["weight"].to_list()
+    assert found["k"] == min(len({home[at] for at in rows}) for rows in every)
+    assert found["unique"] == sum(len(rows) == 1 for rows in every)
+    people_of = [sum(weight[at] for at in rows) for rows in every]
+    assert found["population_k"] == pytest.approx(min(people_of))
+    assert found["risk"]["prosecutor"]["average"] == pytest.approx(np.mean([1 / len(rows) for rows in every]))
+    assert found["risk"]["prosecutor"]["share_above"] == pytest.approx(np.mean([len(rows) < 5 for rows in every]))
+    marketed = [1 / max(one, len(rows)) for one, rows in zip(people_of, every, strict=True)]
+    assert found["risk"]["marketer"]["average"] == pytest.approx(np.mean(marketed))
+    assert found["utility"]["discernibility"] == sum(map(len, every)) + found["dropped"] * len(frame)
+    for column, ordered in (("disease", False), ("income", True)):
+        told = next(one for one in found["sensitive"] if one["column"] == column)
+        table = table_of(kept, column)
+        by_class = [measures(table, rows, sorted(set(table.sensitive))) for rows in every]
+        assert told["l"]["distinct"] == min(one["distinct"] for one in by_class)
+        assert told["l"]["entropy"] == pytest.approx(math.exp(min(one["entropy"] for one in by_class)))
+        assert told["alpha"] == pytest.approx(max(one["top"] for one in by_class))
+        assert told["t"]["equal"] == pytest.approx(max(one["equal"] for one in by_class))
+        expected = pytest.approx(max(one["ordered"] for one in by_class)) if ordered else None
+        assert told["t"]["ordered"] == expected
+        assert told["beta"]["basic"] == pytest.approx(max(one["beta"] for one in by_class))
+        assert told["delta_disclosure"] == pytest.approx(max(one["delta"] for one in by_class))
+    singled = table.minimal_uniques(3, anything=anything)
+    shown = {tuple(one["columns"]): one["records"] for one in found["sample_uniques"]["combinations"]}
+    assert shown == {tuple(QI[at] for at in columns): len(rows) for columns, rows in singled.items() if rows}
+    assert set(found["meaning"]) <= set(found)
+    assert found["verdict"].endswith(".")
+
+
+def test_bounds_and_sets_are_one_quasi_identifier_however_they_are_named(
+    client: httpx.Client, people: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, frame = people
+    by_base = audit(client, dataset_id, quasi_identifiers=["age", "job"])
+    by_ends = audit(client, dataset_id, quasi_identifiers=["age_lo", "age_hi", "job_set"])
+    assert by_base == by_ends
+    width = (frame["age_hi"] - frame["age_lo"]) / (frame["age_hi"].max() - frame["age_lo"].min())
+    members = frame["job_set"].map_elements(lambda text: len(json.loads(text)), return_dtype=pl.Int64)
+    share = [one / 3 if one > 1 else 0 for one in members]
+    assert by_base["utility"]["ncp"] == pytest.approx((width.mean() + np.mean(share)) / 2)
+    columns = ["age_lo", "age_hi", "job_set", "sex", "x_lo"]
+    assert understood("sex", columns).form is Form.PLAIN
+    assert understood("x_lo", columns).form is Form.PLAIN
+    assert understood("town", columns) is None
+    assert [one.name for one in all_understood(["job", "age_hi", "age"], columns)] == ["job", "age"]
+
+
+def test_demands_are_answered_and_what_fails_is_a_finding(
+    client: httpx.Client, people: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, frame = people
+    require = {"k": 500, "l": 1, "t": 1.0, "population_k": 1, "recursive": {"c": 1e9, "l": 1}, "sensitive_cells": 0}
+    sums = [{"of": "income", "by": ["zone"]}, {"of": "income", "by": ["home"]}]
+    found = audit(client, dataset_id, sensitive=["disease"], weight="weight", sums=sums, require=require)
+    met = {"k": False, "l": True, "t": True, "population_k": True, "recursive": True, "sensitive_cells": False}
+    assert found["passed"] == met
+    failed = {one["limit"]: one for one in found["findings"] if one["severity"] == "high"}
+    assert failed[500.0]["figure"] == found["k"]
+    by_zone, by_home = found["sums"]
+    assert (by_zone["cells"], by_zone["failing"]) == (3, 0)
+    pairs = frame.group_by("home").agg(pl.col("income"))["income"].to_list()
+    assert by_home["estimable"] == sum(sum(one) - max(one) - min(one) < 0.1 * max(one) for one in pairs)
+    assert "fail" in found["verdict"]
+
+
+def test_what_the_columns_cannot_bear_is_refused_at_its_place(
+    client: httpx.Client, people: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, _ = people
+    spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": ["age", "town"], "sensitive": ["age_lo"]}
+    answer = client.post("/v1/audits", json=spec | {"weight": "disease", "person": "who"})
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    pointers = {one["pointer"] for one in answer.json()["errors"]}
+    assert pointers == {"/quasi_identifiers/1", "/sensitive/0", "/weight", "/person"}
+    answer = client.post("/v1/audits", json={"method": "table", "quasi_identifiers": ["age"]})
+    assert answer.json()["errors"][0]["pointer"] == "/dataset_id"
+    spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "require": {"t": 0.3}}
+    answer = client.post("/v1/audits", json=spec)
+    assert answer.json()["errors"][0]["pointer"] == "/require/t"
+
+
+def test_a_missing_value_makes_a_record_alone_where_others_do_not_see_it(client: httpx.Client) -> None:
+    """pyCANON leaves rows with a missing value out, and says 3."""
+    dataset = upload(client, "age,sex\n" + "30,f\n30,f\n30,f\n40,m\n40,m\n40,m\n,m\n")
+    spec = {"method": "table", "dataset_id": dataset["id"], "quasi_identifiers": ["age", "sex"]}
+    expected = {"own_value": 1, "matches_anything": 3, "drop_records": 3}
+    for missing, k in expected.items():
+        assert succeed(client, spec | {"missing": missing}, kind="audits")["result"]["k"] == k
+
+
+def test_a_release_of_boxes_is_read_by_the_names_of_its_columns(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, _ = adult
+    columns = ["age", "education-num", "hours-per-week"]
+    made = succeed(
+        client, {"method": "boxes", "dataset_id": dataset_id, "columns": columns, "k": 10, "keep": ["income"]}
+    )
+    spec = {"method": "table", "release_id": made["release_id"], "quasi_identifiers": columns, "sensitive": ["income"]}
+    found = succeed(client, spec | {"require": {"k": 10}}, kind="audits")["result"]
+    assert found["passed"] == {"k": True}
+    assert found["k"] == made["result"]["smallest_box"]
+    assert found["classes"]["count"] == made["result"]["boxes"]
+    assert 0 < found["utility"]["ncp"] < 0.2

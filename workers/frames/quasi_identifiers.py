@@ -1,0 +1,109 @@
+"""Quasi-identifiers of a table as codes, whether their cells are values, bounds or sets; and how wide cells are."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from app.contracts.quasi_identifiers import Form, QuasiIdentifier
+from workers.frames.codes import Codes, coded
+
+#: Between the members of a set where it is text.
+_BETWEEN: Final = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One quasi-identifier.
+
+    Attributes
+    ----------
+    codes
+        Equal for equal cells, in the order of values, shape (rows,); -1 where all of it is missing.
+    distinct
+        Different cells, missing ones not counted.
+    certainty
+        Normalized certainty penalty of each cell, shape (rows,): 0 for a single value, 1 where missing.
+    """
+
+    codes: Codes
+    distinct: int
+    certainty: npt.NDArray[np.float64]
+
+
+def cells(path: Path, wanted: Sequence[QuasiIdentifier]) -> list[Cells]:
+    """Read quasi-identifiers of a Parquet file.
+
+    Parameters
+    ----------
+    path
+        The typed copy of a dataset, or a release.
+    wanted
+        Quasi-identifiers, whose columns it has.
+    """
+    names = [name for one in wanted for name in one.columns]
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        table = file.read(columns=list(dict.fromkeys(names)))
+    return [_cells(one, [table.column(name) for name in one.columns]) for one in wanted]
+
+
+def _cells(one: QuasiIdentifier, columns: list[pa.ChunkedArray]) -> Cells:
+    if one.form is Form.BOUNDS:
+        return _bounds(columns[0], columns[1])
+    if one.form is Form.SET:
+        return _sets(columns[0])
+    found = coded(columns[0])
+    return Cells(found.codes, len(found.values), (found.codes < 0).astype(np.float64))
+
+
+def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray) -> Cells:
+    low, high = coded(lower), coded(upper)
+    both = (low.codes.astype(np.int64) + 1) * (len(high.values) + 1) + high.codes + 1
+    seen, codes = np.unique(both, return_inverse=True)
+    missing = int(bool(len(seen)) and seen[0] == 0)
+    lo, hi = _numbers(lower), _numbers(upper)
+    whole = float(np.nanmax(hi, initial=-np.inf) - np.nanmin(lo, initial=np.inf))
+    width = np.divide(hi - lo, whole, out=np.zeros(len(lo)), where=np.full(len(lo), whole > 0.0))
+    return Cells((codes - missing).astype(np.int32), len(seen) - missing, np.where(np.isnan(width), 1.0, width))
+
+
+def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """Numbers, or days, or the places of texts in their order."""
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    codes = coded(column).codes
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _sets(column: pa.ChunkedArray) -> Cells:
+    listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+    found = coded(_joined(column) if listed else column)
+    members = [frozenset(text.split(_BETWEEN)) if listed else _members(text) for text in found.values.to_pylist()]
+    values = len(frozenset[str]().union(*members))
+    share = np.array([len(one) / values if len(one) > 1 else 0.0 for one in members] + [1.0])  # the last is that of -1
+    return Cells(found.codes, len(found.values), share[found.codes])
+
+
+def _joined(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists as texts, their members in order."""
+    member = pl.element().cast(pl.String).fill_null("")
+    series = cast("pl.Series", pl.from_arrow(column)).list.eval(member).list.sort().list.join(_BETWEEN)
+    return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.oldest())])
+
+
+def _members(text: str) -> frozenset[str]:
+    """Members of a set that was written as a JSON array; any other text is a single value."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return frozenset({text})
+    return frozenset(map(str, found)) if isinstance(found, list) else frozenset({text})

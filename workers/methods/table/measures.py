@@ -1,0 +1,135 @@
+"""The audit `table`: its measures of one table, stage by stage."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.algorithms.tables.classes import Classes, classes
+from workers.algorithms.tables.closeness import Closeness, closeness, recursive_c
+from workers.algorithms.tables.homogeneity import Homogeneity, homogeneity
+from workers.algorithms.tables.matching import (
+    Histograms,
+    histograms,
+    neighbourhood_histograms,
+    neighbours,
+    summed_over_neighbours,
+)
+from workers.methods.table.reading import Audited, Sensitive
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """The classes of a table, and whom an adversary cannot tell from the records of each.
+
+    Attributes
+    ----------
+    codes
+        Shape (d, N).
+    anything
+        Whether a missing value matches anything; else it is a value.
+    """
+
+    codes: NDArray[np.int32]
+    anything: bool
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Records that agree in all they have."""
+        return classes(self.codes)
+
+    @cached_property
+    def overlapping(self) -> bool:
+        """Whether neighbourhoods are more than classes."""
+        return self.anything and bool((self.codes < 0).any())
+
+    @cached_property
+    def size(self) -> NDArray[np.int64]:
+        """Records in the neighbourhood of each class."""
+        return neighbours(self.codes, self.classes) if self.overlapping else self.classes.size
+
+    @property
+    def unique(self) -> int:
+        """Records that are alone."""
+        return int(self.classes.size[self.size == 1].sum())
+
+    def summed(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the records of each neighbourhood weigh together."""
+        own = np.bincount(self.classes.of_record, weights=weight, minlength=len(self.classes.size)).astype(np.float64)
+        return summed_over_neighbours(self.codes, self.classes, own) if self.overlapping else own
+
+    def histograms(self, value: NDArray[np.int64]) -> Iterable[Histograms]:
+        """The values within each neighbourhood."""
+        if self.overlapping:
+            return neighbourhood_histograms(self.codes, self.classes, value)
+        return [histograms(self.classes, value)]
+
+    def distinct(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Different values within each neighbourhood."""
+        found = np.empty(len(self.classes.size), dtype=np.int64)
+        for part in self.histograms(value):
+            found[part.classes] = np.diff(part.start)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What neighbourhoods tell of one sensitive column.
+
+    Attributes
+    ----------
+    column
+        The column.
+    closeness
+        By class.
+    recursive
+        The c above which the table is recursively diverse, for the least distinct l.
+    demanded
+        The same for the l that is required; infinite where a class has fewer values; None where none is.
+    whole
+        Shares of records, over classes as they are.
+    """
+
+    column: Sensitive
+    values: int
+    closeness: Closeness
+    recursive: float
+    demanded: float | None
+    whole: Homogeneity
+
+
+def told(seen: Neighbourhoods, column: Sensitive, demanded_l: int | None) -> Told:
+    """Measure one sensitive column."""
+    counts = np.bincount(column.codes)
+    found = closeness(seen.histograms(column.codes), counts / len(column.codes), len(seen.classes.size))
+    least = int(found.distinct.min())
+    demanded = None
+    if demanded_l is not None:
+        demanded = recursive_c(seen.histograms(column.codes), demanded_l) if demanded_l <= least else float("inf")
+    return Told(
+        column=column,
+        values=len(counts),
+        closeness=found,
+        recursive=recursive_c(seen.histograms(column.codes), least),
+        demanded=demanded,
+        whole=homogeneity(seen.classes.of_record, column.codes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """The table without one quasi-identifier, and that one alone."""
+
+    k: int
+    unique: int
+    classes: int
+    alone: int
+
+
+def without(audited: Audited, column: int, *, anything: bool) -> Without:
+    """What a quasi-identifier adds to the others."""
+    others = Neighbourhoods(np.delete(audited.codes, column, axis=0), anything)
+    alone = Neighbourhoods(audited.codes[column : column + 1], anything)
+    return Without(int(others.size.min()), others.unique, len(others.classes.size), alone.unique)
