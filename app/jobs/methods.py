@@ -1,126 +1,54 @@
-"""The methods that jobs can use: name -> specification, queue, inputs, and what is checked before a job is accepted."""
+"""What every method fills in and refuses before one of its jobs is accepted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from app.contracts.base import Contract
-from app.contracts.boxes import BoxesResult, BoxesSpec
-from app.contracts.condensation import CondensationResult, CondensationSpec
-from app.contracts.groups import GroupResult, GroupSpec, GroupSummary
-from app.contracts.jobs import JobKind, JobSpec, Queue
-from app.contracts.linkage import LinkageResult, LinkageSpec
-from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
-from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
-from app.contracts.table_results import TableResult
-from app.contracts.tables import TableSpec
-from app.contracts.uncertain import UncertainResult, UncertainSpec
+from app.contracts.jobs import JobKind
+from app.contracts.method import Method
+from app.contracts.methods import METHODS, answering
 from app.errors import FieldError
-from app.jobs import boxes, condensation, groups, linkage, queries, swaps, tables, uncertain
+from app.jobs import boxes, condensation, groups, linkage, queries, swaps, uncertain
 from app.jobs.inputs import Given
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One method: what its specification names, how it is filled in and checked against that.
+def as_asked(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on what is given
+    """The specification itself: none of its defaults hangs on what it names."""
+    return spec
 
-    `fill` sees what was named; ids that it fills in are looked up before `check`, which sees everything. The first
-    dataset is what a release is made from. `draws`: every job draws anew from the data, and draws add up to more than
-    one may tell; `check` is told how many were published, and it is looked at again when a job publishes.
-    `summary_type` is what a job shows of its result where that is not all of it.
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is filled in and checked of one method's specifications.
+
+    `fill` sees what was named; ids that it fills in are looked up before `check`, which sees everything and returns
+    all that can be told without computing.
     """
 
-    name: str
-    kind: JobKind
-    spec_type: type[JobSpec]
-    result_type: type[Contract]
-    queue: Queue
-    fill: Callable[[Any, Given], Any]
     check: Callable[[Any, Given], list[FieldError]]
-    draws: bool = False
-    summary_type: type[Contract] | None = None
+    fill: Callable[[Any, Given], Any] = as_asked
 
 
-def _question(
-    name: str,
-    spec_type: type[JobSpec],
-    types: tuple[type[Contract], type[Contract]],
-    check: Callable[[Any, Given], list[FieldError]],
-) -> Method:
-    """What a release is asked: answered at once, beside the jobs; `types` of the answer and of its summary."""
-    return Method(
-        name, JobKind.QUERY, spec_type, types[0], Queue.INTERACTIVE, fill=queries.fill, check=check,
-        summary_type=types[1],
-    )  # fmt: skip
-
-
-#: In this order the methods stand in the OpenAPI document.
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method("boxes", JobKind.ANONYMIZATION, BoxesSpec, BoxesResult, Queue.BATCH, fill=boxes.fill, check=boxes.check),
-        Method(
-            "uncertain",
-            JobKind.ANONYMIZATION,
-            UncertainSpec,
-            UncertainResult,
-            Queue.BATCH,
-            fill=uncertain.fill,
-            check=uncertain.check,
-            draws=True,
-        ),
-        Method(
-            "condensation",
-            JobKind.ANONYMIZATION,
-            CondensationSpec,
-            CondensationResult,
-            Queue.BATCH,
-            fill=condensation.fill,
-            check=condensation.check,
-        ),
-        Method(
-            "swaps",
-            JobKind.ANONYMIZATION,
-            SwapsSpec,
-            SwapsResult,
-            Queue.BATCH,
-            fill=swaps.fill,
-            check=swaps.check,
-            summary_type=SwapsSummary,
-        ),
-        Method(
-            "group",
-            JobKind.AUDIT,
-            GroupSpec,
-            GroupResult,
-            Queue.BATCH,
-            fill=groups.fill,
-            check=groups.check,
-            summary_type=GroupSummary,
-        ),
-        Method(
-            "linkage",
-            JobKind.AUDIT,
-            LinkageSpec,
-            LinkageResult,
-            Queue.BATCH,
-            fill=linkage.fill,
-            check=linkage.check,
-        ),
-        Method("table", JobKind.AUDIT, TableSpec, TableResult, Queue.BATCH, fill=tables.fill, check=tables.check),
-        _question("count", CountSpec, (Counts, CountsSummary), queries.check_count),
-        _question("classify", ClassifySpec, (Classified, ClassifiedSummary), queries.check_classify),
-    )
-}
-
-#: Methods of the contract that are not built yet: refused by name.
-NOT_BUILT: dict[JobKind, frozenset[str]] = {
-    JobKind.ANONYMIZATION: frozenset(),
-    JobKind.AUDIT: frozenset({"frontier"}),
-    JobKind.QUERY: frozenset(),
+RULES: Final[dict[str, Rules]] = {
+    "boxes": Rules(boxes.check, boxes.fill),
+    "uncertain": Rules(uncertain.check, uncertain.fill),
+    "condensation": Rules(condensation.check),
+    "swaps": Rules(swaps.check, swaps.fill),
+    "group": Rules(groups.check, groups.fill),
+    "linkage": Rules(linkage.check, linkage.fill),
+    "count": Rules(queries.check_count),
+    "classify": Rules(queries.check_classify),
 }
 
 
-def methods_of(kind: JobKind) -> tuple[Method, ...]:
-    """The methods of one kind, in their order."""
-    return tuple(method for method in METHODS.values() if method.kind is kind)
+def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:
+    """Releases that cannot be put to this audit or question, as their methods say."""
+    able = ", ".join(f"`{one.name}`" for one in answering(method.name))
+    for role, release in given.releases.items():
+        made_by = METHODS.get(release.method)
+        if made_by is not None and method.name not in made_by.answers:
+            asked = "answer" if method.kind is JobKind.QUERY else "be put to the audit"
+            # the release of a question stands in its address, not in its body
+            where = "" if method.kind is JobKind.QUERY else f"/{role}"
+            detail = f"a release of `{release.method}` cannot {asked} `{method.name}`; releases of {able} can"
+            yield FieldError(where, detail)

@@ -1,0 +1,84 @@
+"""Flags: what a reader of a release must know of how it was made, in fixed words."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Self
+
+
+class Flag(StrEnum):
+    """Flags of releases, each with what it says. None is renamed or given another meaning.
+
+    `docs/flags.md` is written from here by `make flags`; which method raises which stands in `contracts/methods.py`.
+    """
+
+    meaning: str
+
+    def __new__(cls, flag: str, meaning: str) -> Self:
+        """A flag with its meaning."""
+        made = str.__new__(cls, flag)
+        made._value_ = flag
+        made.meaning = meaning
+        return made
+
+    REPRODUCIBLE = (
+        "reproducible",
+        "A seed was given, for tests: whoever knows it can draw again what was drawn. Such a release protects nobody.",
+    )
+    KEPT_COLUMNS_NOT_COUNTED = (
+        "kept-columns-not-counted",
+        (
+            "`k` counts records of a box or a group, or those that fit the noise, not those that also agree in the "
+            "kept columns. The job's result has both."
+        ),
+    )
+    RARE_RECORDS_DISMISSED = (
+        "rare-records-dismissed",
+        (
+            "Rare records, or a share of the records, were asked to be left out. The flag is raised whether or not "
+            "any was; neither their number nor the original's is in the release."
+        ),
+    )
+    TIGHT_BOUNDS = (
+        "tight-bounds",
+        "The bounds of a box are its records' least and greatest values: every bound is somebody's value.",
+    )
+    OUTER_BOUNDS_FROM_DATA = (
+        "outer-bounds-from-data",
+        (
+            "A column has no declared domain: its outer bounds are the data's extremes, rounded outward to two "
+            "digits of the column's range."
+        ),
+    )
+    WEIGHED = ("weighed", "Records of rare boxes count less, by the column `weight`.")
+    SCALES_PER_RECORD = (
+        "scales-per-record",
+        "Every row has a scale of its own. Who knows the original computes the scales again and finds the row by it.",
+    )
+    ZERO_SCALE = (
+        "zero-scale",
+        "Some values are published as they are: of records that `k` others equal, or of columns with one value.",
+    )
+    REPEATED_DRAW = (
+        "repeated-draw",
+        (
+            "Such a release of these data was published before, deleted ones counted: what was ever public may have "
+            "been read. Fewer than `k` records fit both draws. Earlier releases cannot know it and are not flagged."
+        ),
+    )
+    GROUPS_OF_ONE = ("groups-of-one", "`k` was 1: the rows are the records.")
+    PARAMETER_VALUES_SWAPPED = (
+        "parameter-values-swapped",
+        (
+            "The parameter values (regions) of some records are not their own. Neither how many nor which is "
+            "published, nor which places were masked, by which rules, or which columns were dropped."
+        ),
+    )
+    RECORDS_NOT_ANONYMOUS = (
+        "records-not-anonymous",
+        "Every other cell is the original's: whoever knows a person's values finds the row.",
+    )
+
+
+def raised(flags: Mapping[Flag, bool]) -> list[Flag]:
+    """The flags that hold."""
+    return [flag for flag, holds in flags.items() if holds]

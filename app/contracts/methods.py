@@ -1,0 +1,87 @@
+"""The methods that jobs can use, in the order in which they stand in the OpenAPI document."""
+
+from typing import Final
+
+from app.contracts.boxes import BoxesResult, BoxesSpec, StatisticResult
+from app.contracts.condensation import CondensationResult, CondensationSpec
+from app.contracts.flags import Flag
+from app.contracts.groups import GroupResult, GroupSpec, GroupSummary
+from app.contracts.ingest import IngestSpec
+from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.linkage import LinkageResult, LinkageSpec
+from app.contracts.method import Method, method_name
+from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
+from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
+from app.contracts.uncertain import EstimatedStatistic, UncertainResult, UncertainSpec
+
+METHODS: Final[dict[str, Method]] = {
+    method.name: method
+    for method in (
+        Method(
+            BoxesSpec,
+            BoxesResult,
+            statistic=StatisticResult,
+            flags=(
+                Flag.TIGHT_BOUNDS,
+                Flag.OUTER_BOUNDS_FROM_DATA,
+                Flag.RARE_RECORDS_DISMISSED,
+                Flag.WEIGHED,
+                Flag.KEPT_COLUMNS_NOT_COUNTED,
+            ),
+            answers=frozenset({"linkage", "count", "classify"}),
+        ),
+        Method(
+            UncertainSpec,
+            UncertainResult,
+            statistic=EstimatedStatistic,
+            flags=(
+                Flag.SCALES_PER_RECORD,
+                Flag.ZERO_SCALE,
+                Flag.RARE_RECORDS_DISMISSED,
+                Flag.KEPT_COLUMNS_NOT_COUNTED,
+                Flag.REPEATED_DRAW,
+            ),
+            draws=True,
+            answers=frozenset({"linkage", "count", "classify"}),
+        ),
+        Method(
+            CondensationSpec,
+            CondensationResult,
+            flags=(Flag.GROUPS_OF_ONE, Flag.KEPT_COLUMNS_NOT_COUNTED),
+            answers=frozenset({"linkage", "count", "classify"}),
+        ),
+        Method(
+            SwapsSpec,
+            SwapsResult,
+            summary=SwapsSummary,
+            flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
+            answers=frozenset({"count"}),
+        ),
+        Method(GroupSpec, GroupResult, summary=GroupSummary),
+        Method(LinkageSpec, LinkageResult),
+        Method(CountSpec, Counts, summary=CountsSummary),
+        Method(ClassifySpec, Classified, summary=ClassifiedSummary),
+    )
+}
+
+#: Methods of the contract that are not built yet: refused by name.
+NOT_BUILT: Final[dict[JobKind, frozenset[str]]] = {
+    JobKind.ANONYMIZATION: frozenset(),
+    JobKind.AUDIT: frozenset({"table", "frontier"}),
+    JobKind.QUERY: frozenset(),
+}
+
+#: All that a worker runs, by name: the methods, and the reading of uploads, which nobody asks for by name.
+SPECS: Final[dict[str, type[JobSpec]]] = {name: method.spec for name, method in METHODS.items()} | {
+    method_name(IngestSpec): IngestSpec
+}
+
+
+def methods_of(kind: JobKind) -> tuple[Method, ...]:
+    """The methods of one kind, in their order."""
+    return tuple(method for method in METHODS.values() if method.kind is kind)
+
+
+def answering(question: str) -> tuple[Method, ...]:
+    """The methods whose releases can be put to an audit or a question."""
+    return tuple(method for method in METHODS.values() if question in method.answers)
