@@ -59,6 +59,7 @@ documents: $(VENV)/.dev
 	$(call step,openapi/openapi.json is served,$(BIN)/surebox openapi | diff -u openapi/openapi.json -)
 	$(call step,docs/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/settings.md -)
 	$(call step,docs/warnings.md is current,$(BIN)/python docs/warning_codes.py | diff -u docs/warnings.md -)
+	$(call step,docs/flags.md is current,$(BIN)/python docs/release_flags.py | diff -u docs/flags.md -)
 
 bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
@@ -68,6 +69,9 @@ openapi: $(VENV)/.dev ## write openapi/openapi.json from the code
 
 warnings: $(VENV)/.dev ## write docs/warnings.md from the code
 	@$(BIN)/python docs/warning_codes.py > docs/warnings.md
+
+flags: $(VENV)/.dev ## write docs/flags.md from the code
+	@$(BIN)/python docs/release_flags.py > docs/flags.md
 
 settings: $(VENV)/.dev ## write docs/settings.md from the code
 	@$(BIN)/python docs/settings.py > docs/settings.md

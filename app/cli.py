@@ -84,7 +84,7 @@ def serve(
         return
     from app.embedded.folder import DataFolder
     from app.embedded.launcher import Launcher
-    from app.embedded.worker import usable_cores
+    from app.processes.cores import usable_cores
 
     require(*EMBEDDED_PACKAGES, *WORKER_PACKAGES, extras="embedded,worker")
     Launcher(

@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 from celery import signals
 
-from app.embedded.worker import usable_cores
 from app.observability.logs import configure_logging
+from app.processes.cores import usable_cores
 from app.queue import make_celery
 from app.settings import get_settings
 from workers.engine.column_secrets import seal_anew_where_asked

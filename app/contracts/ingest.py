@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import PlainSerializer
 
 from app.contracts.datasets import ReadOptions
-from app.contracts.jobs import DatasetJobSpec
+from app.contracts.jobs import DatasetJobSpec, Queue
 
 #: Kind of that job; not one that a user can ask for.
 INGEST: Final = "ingest"
@@ -14,6 +14,7 @@ INGEST: Final = "ingest"
 class IngestSpec(DatasetJobSpec):
     """What is to be read, and how."""
 
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
     version: ClassVar[int] = 2  # numbers and days in other notations
 
     method: Literal["ingest"] = "ingest"

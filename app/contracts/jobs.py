@@ -61,6 +61,7 @@ class JobSpec(Contract):
     """What every specification shares; one subclass a method, told apart by `method`."""
 
     kind: ClassVar[JobKind]
+    queue: ClassVar[Queue] = Queue.BATCH
     #: Raised with a change that workers of the version before would refuse or misread: they leave such jobs to others.
     version: ClassVar[int] = 1
     #: The oldest version that is still understood, for jobs that were accepted before an upgrade.

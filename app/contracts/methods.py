@@ -12,6 +12,8 @@ from app.contracts.linkage import LinkageResult, LinkageSpec
 from app.contracts.method import Method, method_name
 from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
 from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
+from app.contracts.table_results import TableResult
+from app.contracts.tables import TableSpec
 from app.contracts.uncertain import EstimatedStatistic, UncertainResult, UncertainSpec
 
 METHODS: Final[dict[str, Method]] = {
@@ -59,6 +61,7 @@ METHODS: Final[dict[str, Method]] = {
         ),
         Method(GroupSpec, GroupResult, summary=GroupSummary),
         Method(LinkageSpec, LinkageResult),
+        Method(TableSpec, TableResult),
         Method(CountSpec, Counts, summary=CountsSummary),
         Method(ClassifySpec, Classified, summary=ClassifiedSummary),
     )
@@ -67,7 +70,7 @@ METHODS: Final[dict[str, Method]] = {
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: Final[dict[JobKind, frozenset[str]]] = {
     JobKind.ANONYMIZATION: frozenset(),
-    JobKind.AUDIT: frozenset({"table", "frontier"}),
+    JobKind.AUDIT: frozenset({"frontier"}),
     JobKind.QUERY: frozenset(),
 }
 

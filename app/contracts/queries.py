@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from app.contracts.base import Contract, may_lack
 from app.contracts.columns import ColumnName, Finite
 from app.contracts.ids import Named
-from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.jobs import JobKind, JobSpec, Queue
 
 #: Queries or points of one question.
 MOST_QUERIES: Final = 10_000
@@ -84,6 +84,7 @@ class CountSpec(JobSpec):
     """The unlisted job that counts."""
 
     kind: ClassVar[JobKind] = JobKind.QUERY
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
 
     method: Literal["count"] = Field(default="count", description="What is asked.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
@@ -94,6 +95,7 @@ class ClassifySpec(JobSpec):
     """The unlisted job that classifies."""
 
     kind: ClassVar[JobKind] = JobKind.QUERY
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
 
     method: Literal["classify"] = Field(default="classify", description="What is asked.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from app.contracts.base import new_id
 from app.contracts.datasets import Dataset
 from app.contracts.ingest import INGEST, IngestSpec
-from app.contracts.jobs import Queue
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
 from app.db.repositories import datasets
@@ -72,7 +71,7 @@ def accept(
         key_id=key_id,
         spec=spec,
         kind=INGEST,
-        queue=Queue.INTERACTIVE,
+        queue=spec.queue,
         listed=False,
     )
     with database.unit_of_work() as unit:

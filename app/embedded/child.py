@@ -3,49 +3,15 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
-PARENT_DEATH_SIGNAL = Path(__file__).with_name("parent_death_signal.py")
+from app.processes.tied import Identity, tied_to_parent
+
 #: What a server of ours sees of the environment: nothing of the caller's (PGDATA, PGOPTIONS and the like included).
 BARE_ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who a child is, where it must not be root: see `app.embedded.parent_death_signal`."""
-
-    uid: int
-    gid: int
-    by: Literal["userns", "setuid"]
-
-    def arguments(self) -> list[str]:
-        """The arguments of the script."""
-        return ["--as", f"{self.uid}:{self.gid}", "--by", self.by]
-
-
-def tied_to_parent(
-    command: Sequence[str], *, death_signal: signal.Signals, identity: Identity | None = None
-) -> list[str]:
-    """Return the command line that runs `command` tied to this process."""
-    return [
-        *(
-            sys.executable,
-            "-I",
-            "-S",
-            str(PARENT_DEATH_SIGNAL),
-            "--parent",
-            str(os.getpid()),
-            "--signal",
-            str(int(death_signal)),
-        ),
-        *(identity.arguments() if identity else []),
-        *("--", *command),
-    ]
 
 
 def spawn(

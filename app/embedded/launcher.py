@@ -15,12 +15,12 @@ from secrets import token_urlsafe
 from types import FrameType
 
 from app.embedded.broker import BrokerServer
-from app.embedded.child import tied_to_parent
 from app.embedded.folder import DataFolder
 from app.embedded.logs import trim
 from app.embedded.postgres import PostgresServer
 from app.embedded.supervisor import Command, Supervisor
 from app.errors import CannotStartError
+from app.processes.tied import tied_to_parent
 
 LOOK_SECONDS = 0.1
 TRIM_SECONDS = 60.0

@@ -14,8 +14,9 @@ from typing import Literal
 from urllib.parse import quote
 
 from app.embedded.binaries import postgres_major, postgres_program
-from app.embedded.child import BARE_ENVIRONMENT, Identity, spawn, stop, tied_to_parent
+from app.embedded.child import BARE_ENVIRONMENT, spawn, stop
 from app.errors import CannotStartError
+from app.processes.tied import Identity, tied_to_parent
 
 USER = "surebox"
 #: Port in the socket's name where nothing listens on TCP.

@@ -5,30 +5,20 @@ import stat
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from app.errors import CannotStartError
+from app.processes.compiler import COMPILE
+from app.processes.cores import usable_cores
 from app.settings import Settings
 
 #: Jobs may take long and must not slow down what somebody waits for.
 BATCH_NICENESS = 10
-QUOTA = Path("/sys/fs/cgroup/cpu.max")
 #: Tells numba where kernels lie: with the installation.
 LOCATOR = "surebox_verify.kernels.KernelLocator"
-COMPILE = "import sys; from workers.engine.compiling import main; main(sys.argv[1:])"
 #: Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
 START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use: those it is bound to, or fewer where a container has a quota."""
-    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with suppress(OSError, ValueError):
-        quota, period = QUOTA.read_text(encoding="ascii").split()
-        return max(1, min(bound, int(quota) // int(period)))
-    return bound
 
 
 def thread_settings(*, concurrency: int, cores: int) -> dict[str, str]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.contracts.jobs import JobSpec
+from app.contracts.method import Method
 from app.db.job_record import JobRecord
 from app.db.repositories import draws, jobs
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, InvalidError, NotFoundError
 from app.jobs.inputs import LookUp
-from app.jobs.methods import Method
+from app.jobs.methods import RULES, Rules, wrong_releases
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 
@@ -31,6 +32,7 @@ def accept(
     method: Method,
     spec: JobSpec,
     max_unfinished: int,
+    rules: Rules | None = None,
     remember: Callable[[UnitOfWork, JobRecord], None] | None = None,
     forgotten_at: datetime | None = None,
 ) -> JobRecord:
@@ -46,6 +48,8 @@ def accept(
         What is asked for.
     max_unfinished
         Queued and running jobs an owner may have.
+    rules
+        What is filled in and refused; by default that of the method.
     remember
         Called with the job in the same transaction: what is to be replayed for an Idempotency-Key.
     forgotten_at
@@ -60,7 +64,7 @@ def accept(
     """
     with database.unit_of_work() as unit:
         submission = replace(
-            _submission(unit, asker=asker, method=method, spec=spec),
+            _submission(unit, asker=asker, method=method, rules=rules or RULES[method.name], spec=spec),
             listed=forgotten_at is None,
             expires_at=forgotten_at,
         )
@@ -73,17 +77,18 @@ def accept(
     return record
 
 
-def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, spec: JobSpec) -> Submission:
+def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, rules: Rules, spec: JobSpec) -> Submission:
     """The specification filled in, with what it names, once nothing is wrong with either."""
     named = LookUp(unit.connection, owner=asker.owner)
     named.look(spec)
     _refuse(named.errors)
-    filled = method.fill(spec, named.given(spec))
+    _refuse(list(wrong_releases(method, named.given(spec))))
+    filled = rules.fill(spec, named.given(spec))
     named.look(filled, by_default=True)
     _refuse(named.errors)
     made_from = named.given(filled).dataset
     earlier = _earlier_draws(unit, asker=asker, method=method, sha256=made_from.sha256 if made_from else None)
-    _refuse(method.check(filled, named.given(filled, earlier_draws=earlier)))
+    _refuse(rules.check(filled, named.given(filled, earlier_draws=earlier)))
     return Submission(
         owner=asker.owner,
         key_id=asker.key_id,

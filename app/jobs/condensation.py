@@ -8,11 +8,6 @@ from app.jobs.columns import complete_records, named, too_few, wrong_columns, wr
 from app.jobs.inputs import Given
 
 
-def fill(spec: CondensationSpec, given: Given) -> CondensationSpec:  # noqa: ARG001  (every method's signature)
-    """The specification as it stands: no default hangs on the data."""
-    return spec
-
-
 def check(spec: CondensationSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
     profile = given.profile()

@@ -10,8 +10,6 @@ from app.errors import FieldError
 from app.jobs.columns import named, wrong_column, wrong_numbers
 from app.jobs.inputs import Given
 
-#: Methods that change values and not who stands beside whom; of the others, what a row's true record is has no meaning.
-LINKED: Final = ("boxes", "uncertain", "condensation")
 #: Of these it has to be written which record a row stands for; records and boxes find each other.
 _BY_LINK: Final = ("uncertain", "condensation")
 
@@ -29,14 +27,6 @@ def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
 def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this release and this dataset, each with its pointer."""
     release = given.releases["release_id"]
-    if release.method not in LINKED:
-        return [
-            FieldError(
-                "/release_id",
-                f"a release of `{release.method}` cannot be attacked by linkage; releases of "
-                f"{', '.join(f'`{method}`' for method in LINKED)} can",
-            )
-        ]
     if release.method in _BY_LINK and not release.linked:
         detail = (
             "it is no longer known which record each row of this release stands for: its job or its original was "

@@ -1,8 +1,9 @@
 """From the name of a method to the method, if it is built."""
 
 from app.contracts.jobs import JobKind
+from app.contracts.method import Method
+from app.contracts.methods import METHODS, NOT_BUILT, methods_of
 from app.errors import FieldError, InvalidError, NotBuiltError
-from app.jobs.methods import METHODS, NOT_BUILT, Method, methods_of
 
 
 def find_method(name: object, *, kind: JobKind) -> Method:

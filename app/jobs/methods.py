@@ -8,7 +8,7 @@ from app.contracts.jobs import JobKind
 from app.contracts.method import Method
 from app.contracts.methods import METHODS, answering
 from app.errors import FieldError
-from app.jobs import boxes, condensation, groups, linkage, queries, swaps, uncertain
+from app.jobs import boxes, condensation, groups, linkage, queries, swaps, tables, uncertain
 from app.jobs.inputs import Given
 
 
@@ -36,6 +36,7 @@ RULES: Final[dict[str, Rules]] = {
     "swaps": Rules(swaps.check, swaps.fill),
     "group": Rules(groups.check, groups.fill),
     "linkage": Rules(linkage.check, linkage.fill),
+    "table": Rules(tables.check, tables.fill),
     "count": Rules(queries.check_count),
     "classify": Rules(queries.check_classify),
 }

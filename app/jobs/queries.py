@@ -1,7 +1,7 @@
 """What a question to a release and the release itself decide before it is computed."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from app.contracts.datasets import NUMERIC
 from app.contracts.inputs import ReleaseInput
@@ -9,30 +9,18 @@ from app.contracts.queries import ClassifySpec, CountSpec
 from app.errors import FieldError, pointer
 from app.jobs.inputs import Given
 
-Q = TypeVar("Q", CountSpec, ClassifySpec)
-
 #: Releases whose rows are about the specification's `columns`.
 _OF_COLUMNS: Final = ("boxes", "uncertain", "condensation")
-#: Methods that can be asked each question.
-COUNTED: Final = (*_OF_COLUMNS, "swaps")
-CLASSIFIED: Final = _OF_COLUMNS
-
-
-def fill(spec: Q, given: Given) -> Q:  # noqa: ARG001  (no default hangs on the release)
-    """The question as it was asked."""
-    return spec
 
 
 def check_count(spec: CountSpec, given: Given) -> list[FieldError]:
     """Everything wrong with queries to this release, each with its pointer."""
-    release = given.releases["release_id"]
-    return _refused(release, COUNTED, question="count") or list(_unknown(spec, release))
+    return list(_unknown(spec, given.releases["release_id"]))
 
 
 def check_classify(spec: ClassifySpec, given: Given) -> list[FieldError]:
     """Everything wrong with points to classify by this release, each with its pointer."""
-    release = given.releases["release_id"]
-    return _refused(release, CLASSIFIED, question="classify") or list(_unfit(spec, release))
+    return list(_unfit(spec, given.releases["release_id"]))
 
 
 def counted_columns(release: ReleaseInput) -> Sequence[str]:
@@ -41,13 +29,6 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
         names: Sequence[str] = release.spec["columns"]
         return names
     return [column.name for column in release.columns if column.type in NUMERIC]
-
-
-def _refused(release: ReleaseInput, methods: Sequence[str], *, question: str) -> list[FieldError]:
-    if release.method in methods:
-        return []
-    able = ", ".join(f"`{method}`" for method in methods)
-    return [FieldError("", f"a release of `{release.method}` cannot answer `{question}`; releases of {able} can")]
 
 
 def _unknown(spec: CountSpec, release: ReleaseInput) -> Iterator[FieldError]:

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.contracts.jobs import JobSpec
+from app.contracts.methods import METHODS
 from app.db.job_record import JobRecord
 from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import InvalidError, NotFoundError
 from app.jobs.accept import Asker, accept
-from app.jobs.methods import METHODS
 from app.queue import JobQueue
 
 #: How long the job and its result are there.

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from app.contracts.boxes import StatisticResult
 from app.contracts.changes import ReleaseChanges
+from app.contracts.methods import METHODS
 from app.contracts.releases import Release, ReleaseFormat
-from app.contracts.uncertain import EstimatedStatistic
 from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer, keeper_of
 from app.db.repositories.releases import ReleaseFile, ReleaseFilter
@@ -19,8 +18,10 @@ __all__ = [
     "read_release", "read_statistics",
 ]  # fmt: skip
 
-#: What may be published of a statistic. Fields are listed, not left out: what is added to results stays restricted.
-PUBLIC: Final = frozenset(StatisticResult.model_fields) | frozenset(EstimatedStatistic.model_fields)
+#: What may be published of a method's statistics. Fields are listed, not left out: what is added stays restricted.
+PUBLIC: Final = {
+    name: frozenset(method.statistic.model_fields) for name, method in METHODS.items() if method.statistic is not None
+}
 
 
 def read_release(*, database: Database, viewer: Viewer, release_id: str) -> Release:
@@ -89,7 +90,8 @@ def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> l
         found = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
     if found is None:
         raise _absent()
-    return [{name: value for name, value in statistic.items() if name in PUBLIC} for statistic in found]
+    public = PUBLIC.get(found.method, frozenset())
+    return [{name: value for name, value in statistic.items() if name in public} for statistic in found.statistics]
 
 
 def read_provenance(*, database: Database, viewer: Viewer, release_id: str) -> Mapping[str, Any]:

@@ -11,10 +11,11 @@ from pydantic import Field
 
 from app.api import problems
 from app.api.schemas.jobs import body_of
+from app.contracts import methods
 from app.contracts.base import Contract, Id
-from app.contracts.jobs import JobKind, JobSpec, Queue
-from app.jobs import methods
-from app.jobs.methods import METHODS, Method
+from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.method import Method
+from app.contracts.methods import METHODS
 
 
 class Search(Contract):
@@ -35,13 +36,6 @@ class TwoSpec(JobSpec):
 
     method: Literal["two"]
     one: dict[str, list[int]]
-
-
-def built(spec_type: type[JobSpec], name: str) -> Method:
-    return Method(
-        name, JobKind.AUDIT, spec_type, Contract, Queue.BATCH, fill=lambda spec, _: spec, check=lambda *_: [],
-        datasets=(),
-    )  # fmt: skip
 
 
 class Client:
@@ -71,7 +65,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
 
     def start(**audits: type[JobSpec]) -> Client:
         others = {name: method for name, method in METHODS.items() if method.kind is not JobKind.AUDIT}
-        made = others | {name: built(spec_type, name) for name, spec_type in audits.items()}
+        made = others | {name: Method(spec_type, Contract) for name, spec_type in audits.items()}
         monkeypatch.setattr(methods, "METHODS", made)
         monkeypatch.setattr("app.jobs.lookup.METHODS", made)
         app = FastAPI()
@@ -140,7 +134,7 @@ def test_half_a_surrogate_pair_is_refused(serve: Serve, text: str, pointer: str)
     assert answer.json()["errors"] == [{"pointer": pointer, "detail": "not valid Unicode"}]
 
 
-@pytest.mark.parametrize("methods_of_kind", [method.spec_type for method in METHODS.values()], ids=list(METHODS))
+@pytest.mark.parametrize("methods_of_kind", [method.spec for method in METHODS.values()], ids=list(METHODS))
 def test_every_text_of_a_body_has_a_limit(methods_of_kind: type[JobSpec]) -> None:
     """Without one, pydantic lets half a surrogate pair pass, which no database can hold."""
 

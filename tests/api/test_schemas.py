@@ -8,7 +8,7 @@ import pytest
 
 from app.api.openapi import document
 from app.api.schema_names import renamed
-from app.jobs.methods import METHODS
+from app.contracts.methods import METHODS
 
 REFERENCE = "#/components/schemas/"
 #: Fields that answers may do without: members that a problem has none of, lists that stand in the whole result only.

@@ -12,7 +12,7 @@ import pytest
 
 from app.api.openapi import document
 from app.api.schemas.examples import DATASET, GROUP_JOB, RELEASE
-from app.jobs.methods import METHODS
+from app.contracts.methods import METHODS
 from tests.clients.conformity import Conformity
 from tests.methods.asking import SECONDS, upload
 from tests.methods.bases import microfile

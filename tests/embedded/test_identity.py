@@ -9,8 +9,9 @@ import psutil
 import psycopg
 import pytest
 
-from app.embedded.child import BARE_ENVIRONMENT, Identity, tied_to_parent
+from app.embedded.child import BARE_ENVIRONMENT
 from app.errors import CannotStartError
+from app.processes.tied import Identity, tied_to_parent
 from tests.servers import new_postgres
 
 ROOT = Path(__file__).parents[2]

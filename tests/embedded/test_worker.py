@@ -8,8 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.embedded.worker import kernel_cache, thread_settings, usable_cores
+from app.embedded.worker import kernel_cache, thread_settings
 from app.errors import CannotStartError
+from app.processes.cores import usable_cores
 from app.settings import Settings
 
 

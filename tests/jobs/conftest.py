@@ -1,13 +1,22 @@
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.contracts.base import new_id
+from app.contracts.methods import METHODS
 from app.embedded.broker import BrokerServer
 from tests.jobs.service import Service, settings_of
 from tests.servers import Databases
+
+
+@pytest.fixture(autouse=True)
+def _boxes_are_put_to_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases that tests of `many` name can be put to it."""
+    boxes = METHODS["boxes"]
+    monkeypatch.setitem(METHODS, "boxes", replace(boxes, answers=boxes.answers | {"many"}))
 
 
 @pytest.fixture

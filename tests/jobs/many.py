@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Literal
 
 from app.contracts.base import Contract, new_id
 from app.contracts.ids import DatasetId, JobId, ReleaseId
-from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.method import Method
 from app.db.repositories import releases
 from app.errors import FieldError, InvalidError
 from app.jobs.accept import Asker, accept
 from app.jobs.inputs import Given
-from app.jobs.methods import Method
+from app.jobs.methods import Rules
 from app.queue import JobQueue
 from tests.jobs.service import Service
 
@@ -29,6 +30,9 @@ class ManySpec(JobSpec):
     release_ids: tuple[ReleaseId, ...] = ()
 
 
+Check = Callable[[ManySpec, Given], list[FieldError]]
+
+
 def fill(spec: ManySpec, given: Given) -> ManySpec:
     """The dataset is by default the release's original."""
     if spec.dataset_id is None and "release_id" in given.releases:
@@ -40,18 +44,13 @@ def fine(spec: ManySpec, given: Given) -> list[FieldError]:
     return []
 
 
-def many(check: Callable[[ManySpec, Given], list[FieldError]] = fine, *, draws: bool = False) -> Method:
-    return Method(
-        "many", JobKind.AUDIT, ManySpec, Contract, Queue.BATCH, fill=fill, check=check, draws=draws,
-    )  # fmt: skip
-
-
-def ask(service: Service, *, method: Method | None = None, owner: str = "", **fields: Any) -> str:
+def ask(service: Service, *, check: Check = fine, draws: bool = False, owner: str = "", **fields: Any) -> str:
     return accept(
         database=service.database,
         broker=JobQueue(service.settings),
         asker=Asker(owner or service.owner, "key_test"),
-        method=method or many(),
+        method=Method(ManySpec, Contract, draws=draws),
+        rules=Rules(check, fill),
         spec=ManySpec(**fields),
         max_unfinished=1_000,
     ).id

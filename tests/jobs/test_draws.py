@@ -12,22 +12,13 @@ from app.contracts.jobs import JobState
 from app.db.repositories import draws, releases
 from app.errors import FieldError, InfeasibleError
 from app.jobs.inputs import Given
-from app.jobs.methods import Method
-from tests.jobs.many import SECONDS, ManySpec, ask, many, somebody_waits, wait_for
+from tests.jobs.many import SECONDS, ManySpec, ask, somebody_waits, wait_for
 from tests.jobs.service import Service
-
-
-def counting(counted: list[int]) -> Method:
-    def check(spec: ManySpec, given: Given) -> list[FieldError]:
-        counted.append(given.earlier_draws)
-        return []
-
-    return many(check, draws=True)
 
 
 def publish(service: Service, *, dataset_id: str, owner: str = "") -> str:
     """A release of `many` on the dataset."""
-    job_id = ask(service, owner=owner, method=many(draws=True), dataset_id=dataset_id)
+    job_id = ask(service, owner=owner, draws=True, dataset_id=dataset_id)
     release_id = new_id("rel")
     with service.database.unit_of_work() as unit:
         releases.insert_release(
@@ -43,7 +34,12 @@ def publish(service: Service, *, dataset_id: str, owner: str = "") -> str:
 
 def count(service: Service, dataset_id: str) -> int:
     counted: list[int] = []
-    ask(service, method=counting(counted), dataset_id=dataset_id)
+
+    def check(spec: ManySpec, given: Given) -> list[FieldError]:
+        counted.append(given.earlier_draws)
+        return []
+
+    ask(service, check=check, draws=True, dataset_id=dataset_id)
     return counted[0]
 
 
@@ -63,8 +59,8 @@ def test_releases_of_the_same_bytes_count_whatever_became_of_them_and_of_the_dat
 
 def test_jobs_that_published_nothing_and_releases_of_others_do_not_count(service: Service) -> None:
     dataset_id = service.dataset()
-    service.run(ask(service, method=many(draws=True), dataset_id=dataset_id), JobState.FAILED)
-    ask(service, method=many(draws=True), dataset_id=dataset_id)
+    service.run(ask(service, draws=True, dataset_id=dataset_id), JobState.FAILED)
+    ask(service, draws=True, dataset_id=dataset_id)
     publish(service, owner="bea", dataset_id=service.dataset("bea"))
     assert count(service, dataset_id) == 0
 
@@ -79,7 +75,7 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
 
     with service.database.unit_of_work() as unit:
         unit.connection.exec_driver_sql("UPDATE dataset SET sha256 = repeat('1', 64)")
-    job_id = ask(service, method=many(draws=True), dataset_id=dataset_id)
+    job_id = ask(service, draws=True, dataset_id=dataset_id)
     second = threading.Thread(target=other)
     with service.database.unit_of_work() as unit:
         draws.lock_publishing(unit.connection, owner=service.owner, sha256="1")

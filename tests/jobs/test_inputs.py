@@ -14,7 +14,7 @@ from app.db.models.job_input import job_input
 from app.errors import FieldError, InvalidError
 from app.jobs.inputs import Given
 from app.storage.factory import open_storage
-from tests.jobs.many import SECONDS, ManySpec, ask, many, pointers, published, somebody_waits, wait_for
+from tests.jobs.many import SECONDS, ManySpec, ask, pointers, published, somebody_waits, wait_for
 from tests.jobs.service import Service
 from workers.engine.context import job_context
 from workers.engine.resources import WorkerResources
@@ -51,7 +51,7 @@ def test_a_method_is_given_what_the_specification_names(service: Service) -> Non
         return []
 
     earlier, release_id = published(service, service.dataset())
-    ask(service, method=many(check), target_dataset_id=service.dataset(), release_id=release_id, model_job_id=earlier)
+    ask(service, check=check, target_dataset_id=service.dataset(), release_id=release_id, model_job_id=earlier)
     given = seen[0]
     assert given.profile("target_dataset_id").rows == given.profile().rows == 100
     assert [column.name for column in given.releases["release_id"].columns] == ["box"]
@@ -202,7 +202,7 @@ def test_what_is_deleted_while_it_is_being_asked_for_stays(service: Service, rol
         wait_for(lambda: somebody_waits(service) or not deleting.is_alive())
         return []
 
-    ask(service, method=many(check), **{role: value})
+    ask(service, check=check, **{role: value})
     deleting.join(SECONDS)
     assert [answer.status_code for answer in answers] == [409]
 

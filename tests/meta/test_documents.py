@@ -8,6 +8,7 @@ import sys
 import pytest
 from pydantic import SecretStr
 
+from app.contracts.flags import Flag
 from app.contracts.warnings import WarningCode
 from app.main import create_app
 from app.settings import Settings
@@ -27,6 +28,14 @@ def test_every_setting_is_documented() -> None:
     assert (ROOT / "docs" / "settings.md").read_text() == printed.stdout, "make settings"
     undescribed = [name for name, field in Settings.model_fields.items() if not field.description]
     assert not undescribed
+
+
+def test_every_flag_is_documented_with_the_methods_that_raise_it() -> None:
+    command = [sys.executable, "docs/release_flags.py"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "flags.md").read_text() == printed.stdout, "make flags"
+    assert all(re.fullmatch("[a-z-]+", flag) for flag in Flag)
+    assert "|  |" not in printed.stdout, "a flag that no method raises"
 
 
 def test_every_code_of_a_warning_is_documented() -> None:

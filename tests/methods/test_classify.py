@@ -9,7 +9,7 @@ import httpx
 import polars as pl
 import pytest
 
-from app.jobs.methods import METHODS
+from app.contracts.methods import METHODS
 from tests.methods.questions import COLUMNS, Release, log_density, people, publish
 
 POINTS = [[20, 38.0], [45, 36.0], [68, 41.5], [30.25, 50.0], [-400, 38], [45, 9000]]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.jobs.methods import METHODS
+from app.contracts.methods import METHODS
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.questions import COLUMNS, Release, people, publish
 from tests.service import Service

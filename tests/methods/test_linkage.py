@@ -9,9 +9,9 @@ import pytest
 
 from app.contracts.datasets import DatasetColumn, NumericSummary, Profile
 from app.contracts.inputs import DatasetInput, ReleaseInput
-from app.contracts.linkage import LinkageSpec
+from app.contracts.methods import METHODS
 from app.jobs.inputs import Given
-from app.jobs.linkage import check
+from app.jobs.methods import wrong_releases
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
 from tests.service import Service
@@ -192,12 +192,10 @@ def test_what_cannot_be_attacked_is_refused_at_its_place(
 
 
 def test_releases_that_link_nobody_are_refused_by_name() -> None:
-    spec = LinkageSpec(method="linkage", release_id="rel_1", dataset_id="ds_1")
     release = ReleaseInput(
         id="rel_1", method="swaps", dataset_id="ds_1", rows=3, columns=(), flags=(), spec={}, link_key="jobs/link"
     )
-    dataset = DatasetInput(id="ds_1", sha256="e" * 64, profile=Profile(rows=3, columns=()))
-    (error,) = check(spec, Given(datasets={"dataset_id": dataset}, releases={"release_id": release}))
+    (error,) = wrong_releases(METHODS["linkage"], Given(releases={"release_id": release}))
     assert error.pointer == "/release_id"
     assert "`swaps`" in error.detail
 

@@ -55,7 +55,8 @@ class InputFiles:
         release = self._claimed.inputs.releases[field]
         with self._resources.database.read() as connection:
             found = releases.get_statistics(connection, viewer=keeper_of(self._claimed.owner), release_id=release.id)
-        return None if found is None else self._written(f"{release.id}-statistics", json.dumps(found).encode())
+        body = None if found is None else json.dumps(found.statistics).encode()
+        return None if body is None else self._written(f"{release.id}-statistics", body)
 
     def _result(self, field: str) -> Path | None:
         earlier = self._claimed.inputs.jobs[field]

@@ -11,6 +11,7 @@ from uuid import uuid4
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
 from app.contracts.draws import refuse_repeat
+from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.releases import Publish, ReleaseState
@@ -119,9 +120,7 @@ def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> 
         storage.put_file(key, file.path)
         served = name in claimed.spec.get("formats", draft.files)
         files.append(releases.ReleaseFile(format=name, key=key, sha256=file.sha256, bytes=file.bytes, served=served))
-    flags = [*draft.flags]
-    if claimed.seed is not None and "reproducible" not in flags:
-        flags.append("reproducible")
+    flags = [flag.value for flag in (*draft.flags, *((Flag.REPRODUCIBLE,) if claimed.seed is not None else ()))]
     return StoredRelease(release_id, draft, tuple(flags), tuple(files), _store_link(claimed, draft, storage=storage))
 
 

@@ -7,8 +7,7 @@ been forked (thread pools do not survive a fork).
 from importlib import import_module
 from typing import Any
 
-from app.contracts.ingest import IngestSpec
-from app.jobs.methods import METHODS
+from app.contracts.methods import SPECS
 from workers.methods.protocol import Runner
 
 #: method -> "module:attribute" of its runner, an instance or a class without arguments.
@@ -47,7 +46,7 @@ def known() -> frozenset[tuple[str, int]]:
 def _understood(method: str) -> range:
     if method in _versions:
         return _versions[method]
-    spec = METHODS[method].spec_type if method in METHODS else IngestSpec
+    spec = SPECS[method]
     return range(spec.oldest, spec.version + 1)
 
 

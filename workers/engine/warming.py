@@ -18,11 +18,10 @@ from pathlib import Path
 
 import structlog
 
-from app.contracts.jobs import Queue
-from app.embedded.child import tied_to_parent
-from app.embedded.worker import COMPILE
-from app.jobs.methods import METHODS
+from app.contracts.methods import SPECS
 from app.observability.logs import described
+from app.processes.compiler import COMPILE
+from app.processes.tied import tied_to_parent
 from app.settings import Settings
 from workers.engine.registry import RUNNERS, runner_for
 from workers.methods.protocol import Warming
@@ -78,7 +77,7 @@ def _warm(settings: Settings, queues: frozenset[str]) -> None:
     from workers.engine.compiling import uncompiled
 
     try:
-        mine = [method for method in RUNNERS if _queue_of(method) in queues]
+        mine = [method for method in RUNNERS if SPECS[method].queue in queues]
         missing = uncompiled(mine)
         if missing:
             _compile(settings, missing)
@@ -112,11 +111,6 @@ def wait_beside_jobs(process: subprocess.Popen[bytes], settings: Settings) -> No
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGSTOP if standing else signal.SIGCONT)
         time.sleep(_LOOK_SECONDS)
-
-
-def _queue_of(method: str) -> Queue:
-    """Methods that are not asked for by name (reading an upload) are interactive."""
-    return METHODS[method].queue if method in METHODS else Queue.INTERACTIVE
 
 
 def _lock(settings: Settings) -> Path:

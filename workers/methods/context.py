@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobSpec, Progress
 from app.errors import FieldError, InvalidError
+
+J = TypeVar("J", bound=JobSpec)
 
 
 class CancelRequestedError(Exception):
@@ -94,6 +96,10 @@ class JobContext:
     def dataset(self) -> DatasetInput | None:
         """The first dataset: what a release is made from."""
         return self.inputs.dataset
+
+    def specification(self, spec: type[J]) -> J:
+        """What was asked, as its type; the seed stands beside the stored specification, never in it."""
+        return spec.model_validate({**self.spec, "seed": self.seed})
 
     def dataset_path(self, field: str = "dataset_id") -> Path:
         """The Parquet copy of a dataset as a local file."""

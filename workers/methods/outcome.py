@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.contracts.datasets import Profile
+from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseFormat
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from workers.frames.files import ReleaseFile
@@ -15,16 +16,17 @@ from workers.frames.files import ReleaseFile
 class ReleaseDraft:
     """A release before it is stored; everything in it becomes public, but for `link`.
 
-    `files` lie in the scratch folder, by format; `columns` are ``{"name", "type"}``; `statistics` without
-    restricted fields; `parameters` is what provenance may publish of the specification. Only `link` does not: an array
-    in .npy with the place in the dataset of the record that each row stands for, kept for audits until the release or
-    the dataset is deleted. `draw` says which draw from the same data it was made as, where draws add up.
+    `files` lie in the scratch folder, by format; `columns` are ``{"name", "type"}``; `flags` but for `reproducible`;
+    `statistics` may have fields that the method's type of them lacks, which are withheld; `parameters` is what
+    provenance may publish of the specification. `link` is an array in .npy with the place in the dataset of the record
+    that each row stands for, kept for audits until the release or the dataset is deleted. `draw` says which draw from
+    the same data it was made as, where draws add up.
     """
 
     rows: int
     columns: Sequence[Mapping[str, str]]
     files: Mapping[ReleaseFormat, ReleaseFile]
-    flags: Sequence[str] = ()
+    flags: Sequence[Flag] = ()
     statistics: Sequence[Mapping[str, Any]] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     link: Path | None = None

@@ -11,8 +11,9 @@ from typing_extensions import TypeAliasType
 from app.api.schemas.examples import ANONYMIZATIONS, AUDITS
 from app.contracts.base import Contract
 from app.contracts.jobs import JobEnvelope, JobKind, JobSpec
+from app.contracts.method import Method
+from app.contracts.methods import METHODS, methods_of
 from app.jobs.lookup import find_method
-from app.jobs.methods import METHODS, Method, methods_of
 
 
 def _built(body: Any, *, kind: JobKind) -> Any:
@@ -24,7 +25,7 @@ def _built(body: Any, *, kind: JobKind) -> Any:
 
 def body_of(kind: JobKind) -> Any:
     """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
-    specs = [method.spec_type for method in methods_of(kind)] or [JobSpec]
+    specs = [method.spec for method in methods_of(kind)] or [JobSpec]
     told_apart = _told_apart(specs, f"What is asked: one {kind}.")
     return Annotated[told_apart, BeforeValidator(partial(_built, kind=kind))]
 
@@ -42,11 +43,11 @@ def _job_of(method: Method) -> type[JobEnvelope]:
     own = {
         "kind": Literal[method.kind],
         "method": Literal[method.name],
-        "spec": method.spec_type | None,
-        "result": (method.summary_type or method.result_type) | None,
+        "spec": method.spec | None,
+        "result": method.shown | None,
     }
     fields: Any = {name: (kind, Field(description=envelope[name].description)) for name, kind in own.items()}
-    name = method.spec_type.__name__.removesuffix("Spec") + "Job"
+    name = method.spec.__name__.removesuffix("Spec") + "Job"
     return create_model(name, __base__=JobEnvelope, __doc__=f"A job of the method `{method.name}`.", **fields)
 
 
@@ -63,7 +64,7 @@ else:
     AuditRequest = Annotated[body_of(JobKind.AUDIT), Body(title="AuditRequest", openapi_examples=AUDITS)]
     Job = TypeAliasType("Job", _told_apart([_job_of(method) for method in METHODS.values()], "A job, by its method."))
     JobResult = TypeAliasType(
-        "JobResult", _told_apart([method.result_type for method in METHODS.values()], "By the job's method.")
+        "JobResult", _told_apart([method.result for method in METHODS.values()], "By the job's method.")
     )
 
 

@@ -1,22 +1,26 @@
 """What releases look like on the wire."""
 
-from typing import Annotated, Final
+import inspect
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract
-from app.contracts.boxes import StatisticResult
+from app.contracts.methods import METHODS
 from app.contracts.releases import Release, ReleaseFormat
-from app.contracts.uncertain import EstimatedStatistic
 
-ReleaseStatistic = TypeAliasType(
-    "ReleaseStatistic",
-    Annotated[
-        StatisticResult | EstimatedStatistic,
-        Field(description="By ranges that hold (`boxes`), or by an unbiased estimate (`uncertain`)."),
-    ],
-)
+if TYPE_CHECKING:
+    ReleaseStatistic = Contract
+else:
+    _BY_METHOD = {name: method.statistic for name, method in METHODS.items() if method.statistic is not None}
+    _TOLD = "".join(f" `{name}`: {inspect.getdoc(kind)}" for name, kind in _BY_METHOD.items())
+    _ANY = reduce(or_, dict.fromkeys(_BY_METHOD.values()))
+    ReleaseStatistic = TypeAliasType(
+        "ReleaseStatistic", Annotated[_ANY, Field(description=f"By the release's method.{_TOLD}")]
+    )
 
 
 class ReleaseList(Contract):

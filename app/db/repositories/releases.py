@@ -53,6 +53,14 @@ class ReleaseFile:
     restricted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class StoredStatistics:
+    """What the runner of a method has stored of a release's statistics; some of it may be withheld."""
+
+    method: str
+    statistics: Sequence[Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFilter:
     """Which of an owner's releases a list holds; None and empty mean all."""
@@ -156,10 +164,11 @@ def get_file(connection: Connection, *, viewer: Viewer, release_id: str, release
     return None if row is None else ReleaseFile(**row)
 
 
-def get_statistics(connection: Connection, *, viewer: Viewer, release_id: str) -> list[dict[str, Any]] | None:
+def get_statistics(connection: Connection, *, viewer: Viewer, release_id: str) -> StoredStatistics | None:
     """The statistics stored with the release."""
-    statement = select(release.c.statistics).where(visible(viewer), release.c.id == release_id)
-    return connection.execute(statement).scalar_one_or_none()
+    statement = select(release.c.method, release.c.statistics).where(visible(viewer), release.c.id == release_id)
+    row = connection.execute(statement).first()
+    return None if row is None else StoredStatistics(row.method, row.statistics)
 
 
 def get_public_provenance(connection: Connection, *, viewer: Viewer, release_id: str) -> dict[str, Any] | None:

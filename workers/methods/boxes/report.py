@@ -12,6 +12,7 @@ from app.contracts.boxes import (
     RestrictedStatistic,
     StatisticResult,
 )
+from app.contracts.flags import Flag, raised
 from app.contracts.inputs import DatasetInput
 from surebox_verify.core.intervals import Interval
 from workers.algorithms.boxes.rare.rarity import Criterion
@@ -101,17 +102,17 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
     return found
 
 
-def flags(spec: BoxesSpec, boxes: Boxes) -> list[str]:
-    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
-    raised = {
-        "tight-bounds": spec.bounds is Bounds.TIGHT,
-        "outer-bounds-from-data": spec.bounds is Bounds.CELLS and bool(boxes.outer_from_data.any()),
-        "rare-records-dismissed": spec.rare_records is RareRecords.DISMISS,
-        "weighed": spec.rare_records is RareRecords.WEIGH,
-        "kept-columns-not-counted": bool(spec.keep) and not spec.count_keep,
-        "reproducible": spec.seed is not None,
-    }
-    return [name for name, is_raised in raised.items() if is_raised]
+def flags(spec: BoxesSpec, boxes: Boxes) -> list[Flag]:
+    """What a reader of the release must know."""
+    return raised(
+        {
+            Flag.TIGHT_BOUNDS: spec.bounds is Bounds.TIGHT,
+            Flag.OUTER_BOUNDS_FROM_DATA: spec.bounds is Bounds.CELLS and bool(boxes.outer_from_data.any()),
+            Flag.RARE_RECORDS_DISMISSED: spec.rare_records is RareRecords.DISMISS,
+            Flag.WEIGHED: spec.rare_records is RareRecords.WEIGH,
+            Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep) and not spec.count_keep,
+        }
+    )
 
 
 def release_schema(spec: BoxesSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.contracts.condensation import CondensationResult, CondensationSpec
+from app.contracts.flags import Flag, raised
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import Progress
 from app.errors import FieldError, InfeasibleError, InvalidError
@@ -52,7 +53,7 @@ class CondensationRunner:
         InfeasibleError, InvalidError
             What only the records could tell.
         """
-        spec = CondensationSpec.model_validate({**job.spec, "seed": job.seed})
+        spec = job.specification(CondensationSpec)
         job.tick(0.0, "read")
         records = complete_records(job.dataset_path(), spec.columns, spec.missing)
         try:
@@ -113,14 +114,9 @@ def _result(records: Records, made: Condensed) -> dict[str, Any]:
     ).model_dump(mode="json")
 
 
-def _flags(spec: CondensationSpec) -> list[str]:
-    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
-    raised = {
-        "groups-of-one": spec.k == 1,
-        "kept-columns-not-counted": bool(spec.keep),
-        "reproducible": spec.seed is not None,
-    }
-    return [name for name, is_raised in raised.items() if is_raised]
+def _flags(spec: CondensationSpec) -> list[Flag]:
+    """What a reader of the release must know."""
+    return raised({Flag.GROUPS_OF_ONE: spec.k == 1, Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep)})
 
 
 def _schema(spec: CondensationSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:

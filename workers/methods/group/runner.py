@@ -127,7 +127,7 @@ class _Reading:
 
 
 def _read(job: JobContext) -> _Reading:
-    spec = GroupSpec.model_validate({**job.spec, "seed": job.seed})
+    spec = job.specification(GroupSpec)
     job.tick(0.0, "read")
     shared = spec.target_dataset_id == spec.auxiliary_dataset_id and not spec.recode.target
     split = (spec.split_by,) if spec.split_by is not None and spec.split_by not in spec.parameter else ()

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from app.contracts.flags import Flag
 from app.contracts.rule_models import Model
 from app.contracts.swaps import SwapsSpec
 from surebox_verify.core.types import IntArray
@@ -63,7 +64,7 @@ class Exchange:
             rows=len(order),
             columns=[{"name": name, "type": types[name]} for name in self.names],
             files=files,
-            flags=flags(spec),
+            flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
             parameters=public_parameters(spec),
         )
 
@@ -73,16 +74,6 @@ def exchanged_codes(parameter: IntArray, swaps: Swaps) -> IntArray:
     codes = parameter.copy()
     codes[swaps.source_row], codes[swaps.partner_row] = parameter[swaps.partner_row], parameter[swaps.source_row]
     return codes
-
-
-def flags(spec: SwapsSpec) -> list[str]:
-    """What a reader of the release must know, in fixed words (docs/group-anonymity.md explains each)."""
-    raised = {
-        "parameter-values-swapped": True,
-        "records-not-anonymous": True,
-        "reproducible": spec.seed is not None,
-    }
-    return [name for name, is_raised in raised.items() if is_raised]
 
 
 def public_parameters(spec: SwapsSpec) -> dict[str, Any]:

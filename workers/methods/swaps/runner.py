@@ -151,7 +151,7 @@ class SwapsRunner:
 
 
 def _setting(job: JobContext) -> Setting:
-    spec = SwapsSpec.model_validate({**job.spec, "seed": job.seed})
+    spec = job.specification(SwapsSpec)
     job.tick(0.0, "read")
     learned = group_spec(job.jobs["model_job_id"].spec) if spec.model_job_id is not None else None
     model = model_of(spec, learned)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.flags import Flag, raised
 from app.contracts.inputs import DatasetInput
 from app.contracts.uncertain import Anonymity, Scales, Scaling, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration.state import Calibrated
@@ -73,17 +74,17 @@ def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64], *, rows: i
     }
 
 
-def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, draw: int) -> list[str]:
-    """What a reader of the release must know, in fixed words (docs/privacy.md explains each)."""
-    raised = {
-        "scales-per-record": spec.scales is Scales.PER_RECORD,
-        "zero-scale": bool((scale == 0.0).any()),
-        "rare-records-dismissed": bool(spec.dismiss),
-        "kept-columns-not-counted": bool(spec.keep),
-        "repeated-draw": draw > 1,
-        "reproducible": spec.seed is not None,
-    }
-    return [name for name, is_raised in raised.items() if is_raised]
+def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, draw: int) -> list[Flag]:
+    """What a reader of the release must know."""
+    return raised(
+        {
+            Flag.SCALES_PER_RECORD: spec.scales is Scales.PER_RECORD,
+            Flag.ZERO_SCALE: bool((scale == 0.0).any()),
+            Flag.RARE_RECORDS_DISMISSED: bool(spec.dismiss),
+            Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep),
+            Flag.REPEATED_DRAW: draw > 1,
+        }
+    )
 
 
 def release_columns(spec: UncertainSpec, densities: Densities) -> dict[str, NDArray[Any]]:

@@ -169,7 +169,7 @@ def _draft(
 
 def _specification(job: JobContext) -> UncertainSpec:
     """The job's specification; the seed stands beside it, never in it."""
-    return UncertainSpec.model_validate({**job.spec, "seed": job.seed})
+    return job.specification(UncertainSpec)
 
 
 def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Arrays | None = None) -> CalibrationState:

@@ -1,0 +1,30 @@
+"""Prints docs/flags.md from the flags' own meanings and the methods that raise them: `make flags`."""
+
+from app.contracts.flags import Flag
+from app.contracts.jobs import JobKind
+from app.contracts.methods import METHODS, methods_of
+
+HEAD = """# Flags
+
+A release bears `flags`: what a reader must know of how it was made, in fixed words. They stand in the release and in
+its public provenance. None is renamed or given another meaning; more may be added.
+This page is written by `make flags`.
+
+| flag | of | what it says |
+|---|---|---|
+"""
+
+
+def methods_with(flag: Flag) -> str:
+    """The methods whose releases may bear the flag; a seed can be given to all."""
+    able = methods_of(JobKind.ANONYMIZATION) if flag is Flag.REPRODUCIBLE else METHODS.values()
+    return ", ".join(f"`{one.name}`" for one in able if flag is Flag.REPRODUCIBLE or flag in one.flags)
+
+
+def rows() -> list[str]:
+    """One table row per flag, in the order of the enum."""
+    return [f"| `{flag.value}` | {methods_with(flag)} | {flag.meaning} |" for flag in Flag]
+
+
+if __name__ == "__main__":
+    print(HEAD + "\n".join(rows()))

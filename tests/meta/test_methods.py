@@ -1,0 +1,53 @@
+"""What a `Method` says is what both sides do."""
+
+import pytest
+
+from app.contracts.ids import Named, naming_fields
+from app.contracts.jobs import JobKind
+from app.contracts.method import Method
+from app.contracts.methods import METHODS, NOT_BUILT, SPECS
+from app.jobs.methods import RULES
+from workers.engine.registry import RUNNERS, known
+
+EACH = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+
+
+def test_every_method_has_its_rules_and_its_runner_and_nothing_else_has() -> None:
+    assert set(RULES) == set(METHODS)
+    assert set(RUNNERS) == set(SPECS)
+    assert not set(METHODS) & {name for names in NOT_BUILT.values() for name in names}
+
+
+def test_a_worker_claims_all_versions_between_the_oldest_and_the_newest() -> None:
+    assert known() == {
+        (name, version) for name, spec in SPECS.items() for version in range(spec.oldest, spec.version + 1)
+    }
+
+
+@EACH
+def test_a_method_answers_what_is_there_and_is_asked_of_releases(method: Method) -> None:
+    for name in method.answers:
+        assert METHODS[name].kind in {JobKind.AUDIT, JobKind.QUERY}
+        assert Named.RELEASE in naming_fields(METHODS[name].spec).values()
+
+
+@EACH
+def test_only_what_makes_releases_says_what_they_are(method: Method) -> None:
+    releases = method.kind is JobKind.ANONYMIZATION
+    assert releases == ("formats" in method.spec.model_fields)
+    if not releases:
+        assert (method.flags, method.statistic, method.answers, method.draws) == ((), None, frozenset(), False)
+    assert method.result.model_fields["method"].default == method.name
+    assert method.shown.model_fields["method"].default == method.name
+
+
+@EACH
+def test_what_a_job_shows_is_part_of_its_result(method: Method) -> None:
+    assert set(method.shown.model_fields) <= set(method.result.model_fields)
+
+
+@EACH
+def test_a_body_says_by_its_types_what_it_works_on(method: Method) -> None:
+    assert method.name in SPECS
+    named = [name for name in method.spec.model_fields if name.endswith(("_id", "_ids"))]
+    assert sorted(naming_fields(method.spec)) == sorted(named)
