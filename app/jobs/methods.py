@@ -36,7 +36,7 @@ RULES: Final[dict[str, Rules]] = {
     "swaps": Rules(swaps.check, swaps.fill),
     "group": Rules(groups.check, groups.fill),
     "linkage": Rules(linkage.check, linkage.fill),
-    "table": Rules(tables.check, tables.fill),
+    "table": Rules(tables.check),
     "count": Rules(queries.check_count),
     "classify": Rules(queries.check_classify),
 }

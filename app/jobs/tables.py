@@ -10,11 +10,6 @@ from app.errors import FieldError, pointer
 from app.jobs.inputs import Given
 
 
-def fill(spec: TableSpec, given: Given) -> TableSpec:  # noqa: ARG001 - every method's signature
-    """The specification as it is: nothing in it depends on what it names."""
-    return spec
-
-
 def check(spec: TableSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this table, each with its pointer."""
     types = _types(spec, given)

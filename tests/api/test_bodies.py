@@ -153,7 +153,7 @@ def test_every_text_of_a_body_has_a_limit(methods_of_kind: type[JobSpec]) -> Non
 
 
 def test_a_method_that_is_not_built_is_refused_by_name(serve: Serve) -> None:
-    problem = serve(one=OneSpec).post({"method": "table"})
+    problem = serve(one=OneSpec).post({"method": "frontier"})
     assert (problem["status"], problem["type"]) == (422, "/problems/not-built")
-    assert "`table` is not built yet; the methods are: one" in problem["detail"]
-    assert "no audit is built yet" in serve().post({"method": "table"})["detail"]
+    assert "`frontier` is not built yet; the methods are: one" in problem["detail"]
+    assert "no audit is built yet" in serve().post({"method": "frontier"})["detail"]

@@ -59,7 +59,7 @@ class TableRunner:
             What only the records could tell.
         """
         job.tick(0.0, "read")
-        spec = TableSpec.model_validate({**job.spec, "seed": None})
+        spec = job.specification(TableSpec)
         audited = read(job, spec)
         anything = spec.missing is MissingCells.MATCHES_ANYTHING
         depth = _depth(len(audited.codes), audited.records)
