@@ -14,6 +14,29 @@ from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
+class Meaning:
+    """What a release says of its bounds and columns, beside the boxes.
+
+    Attributes
+    ----------
+    attained : whether every bound is some record's value, and every value of a set some record's (tight boxes).
+    steps : of each numeric column the step whose multiples its values and bounds are (1 for whole numbers, days and
+        ranks), None for real numbers; empty where nothing is known of any.
+    least : k: estimates of cells and domains with fewer records are not made.
+    percentage : p of the p %-rule: nor are those of domains whose largest value would be told within this percentage.
+    """
+
+    attained: bool = False
+    steps: tuple[float | None, ...] = ()
+    least: int = 0
+    percentage: float = 0.0
+
+    def step(self, column: int) -> float | None:
+        """Step of a numeric column."""
+        return self.steps[column] if column < len(self.steps) else None
+
+
+@dataclass(frozen=True)
 class PublishedBoxes:
     """Boxes as published.
 

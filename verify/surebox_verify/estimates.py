@@ -3,10 +3,12 @@
 Notation
 --------
 f : N / (N - ddof), N the published records; what turns variances and covariances into the sample form (ddof 1).
-C~ : a statistic at the box centres (XF slide 5), the published estimate, clipped into the guaranteed range.
+C~ : a statistic at the values that are to be expected in each box (expected; XF slide 5 takes the centres, which is
+poor
+    where boxes are wide), the published estimate, clipped into the guaranteed range.
 D_i(b) : (B, n), half-widths of the boxes as published.
 b_i^c : derivatives, as in core.influence.
-Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), linear uncertainty, here with the derivatives at box centres.
+Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), linear uncertainty, here with the derivatives at expected values.
 """
 
 from collections.abc import Sequence
@@ -14,17 +16,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.influence import Influences, half_width_sums, influences
+from surebox_verify.core.influence import half_width_sums, influences
 from surebox_verify.core.intervals import Interval
 from surebox_verify.core.moments import inflation, moments
-from surebox_verify.core.statistics import Kind, Statistic, undefined_because
-from surebox_verify.core.types import FloatArray
+from surebox_verify.core.statistics import OF_MOMENTS, Kind, Statistic, undefined_because
+from surebox_verify.counted import Guess, counted_work, guesses
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine
+from surebox_verify.ranges.objectives import Kind as PairKind
 from surebox_verify.ranges.pairs import EFFORT, correlation_work, covariance_work
+from surebox_verify.ranges.reaching import Bounds, reached
 from surebox_verify.ranges.regression import regression_work
 from surebox_verify.ranges.steps import RangeSteps, Work
+from surebox_verify.readings import Reading, Readings
 
 _WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
 _ALL_WORK = 12_000_000_000
@@ -32,6 +36,7 @@ _PASS = 60_000
 _ENOUGH = 256  # passes after which gaps of ten million boxes are below 0.2 %
 _MANY = 100  # ranges of two columns, up to which each has so many
 _LEAST_EFFORT = 16
+_PAIRS = ("covariance", "correlation", "regression")
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Estimate:
 def ranges(
     statistic: Statistic, columns: Sequence[BoxColumn | None], effort: int = EFFORT, ddof: int = 0
 ) -> tuple[Range, ...]:
-    """Guaranteed ranges of a statistic's components.
+    """Guaranteed ranges of the components of a statistic of moments.
 
     Parameters
     ----------
@@ -80,8 +85,72 @@ def range_steps(
     statistic: Statistic, columns: Sequence[BoxColumn | None], effort: int = EFFORT, ddof: int = 0
 ) -> RangeSteps:
     """The ranges of `ranges`, in steps of about 0.2 s."""
-    used = columns_of(statistic, columns)
+    used = tuple(column for i in statistic.of if (column := columns[i]) is not None)
     return RangeSteps(_work(statistic.kind, used, effort, ddof), len(used) * len(used[0].lower))
+
+
+def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT, ddof: int = 0) -> RangeSteps:
+    """Guaranteed ranges of any statistic, of columns of all kinds, in steps of about 0.2 s.
+
+    Parameters
+    ----------
+    statistic : what is asked.
+    readings : the boxes, with what is known of their columns.
+    effort, ddof : as in `ranges`.
+
+    Notes
+    -----
+    science.md sections 1 and 5. Shares, counts, means within a set and quantiles in closed form. The ranges are about
+    the records that have the statistic's columns; none where no record has them.
+    """
+    reading = readings.of(statistic.of)
+    values = len(statistic.of) * len(reading.boxes.counts)
+    if len(reading.boxes.counts) == 0:
+        return RangeSteps(_nothing(statistic, readings), values)
+    if statistic.kind not in OF_MOMENTS:
+        return RangeSteps(counted_work(reading, statistic), values)
+    return RangeSteps(_prepared(reading, statistic, effort, ddof), values)
+
+
+def _nothing(statistic: Statistic, readings: Readings) -> Work:
+    """No record has the columns."""
+    yield 1
+    return (Range(None, None, None),) * components_of(statistic, readings)
+
+
+def components_of(statistic: Statistic, readings: Readings) -> int:
+    """How many numbers a statistic has."""
+    n = readings.boxes.lower.shape[1]
+    sizes = [1 if c < n else readings.boxes.sets[c - n].shape[1] for c in statistic.of]
+    if statistic.kind == "regression":
+        return 1 + sum(1 if c < n else size - 1 for c, size in zip(statistic.of[1:], sizes[1:], strict=True))
+    if statistic.kind == "crosstab":
+        return sizes[0] * sizes[1]
+    return sizes[-1] if statistic.kind in ("share", "domain_mean") and not statistic.values else 1
+
+
+def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) -> Work:
+    """Prepare the columns, then the ranges."""
+    used = []
+    for axis in reading.axes(statistic):
+        used.append(reading.column(axis))
+        yield 8
+    found = yield from _work(statistic.kind, tuple(used), effort, ddof)
+    if not _restricted(reading, statistic) or statistic.kind not in _PAIRS:
+        return found
+    if statistic.kind == "regression":  # what it reaches need not be such data
+        return tuple(Range(each.outer, None, None) for each in found)
+    first, second = (Bounds(*reading.bounds(axis), reading.step(axis)) for axis in reading.axes(statistic))
+    kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
+    inner = yield from reached(kind, first, second, reading.counts, reading.weights, attained=reading.meaning.attained)
+    form = ddof if statistic.kind == "covariance" else 0
+    of_sample = sample_form(combine(inner, inner), int(reading.counts.sum()), form)
+    return (combine(found[0].outer, of_sample.inner),)
+
+
+def _restricted(reading: Reading, statistic: Statistic) -> bool:
+    """Whether data must be on a grid, or at the ends of their boxes."""
+    return reading.meaning.attained or any(reading.step(axis) is not None for axis in reading.axes(statistic))
 
 
 def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
@@ -102,11 +171,6 @@ def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Wo
         return (variance,)
     outer, inner = variance.outer, variance.inner
     return (combine(outer and outer.square_root(), inner and inner.square_root()),)
-
-
-def columns_of(statistic: Statistic, columns: Sequence[BoxColumn | None]) -> tuple[BoxColumn, ...]:
-    """A statistic's columns, which are all prepared."""
-    return tuple(column for i in statistic.of if (column := columns[i]) is not None)
 
 
 def sample_form(found: Range, records: int, ddof: int) -> Range:
@@ -162,59 +226,54 @@ def affordable(statistic: Statistic, statistics: Sequence[Statistic], boxes: int
 
 
 def estimates(
-    statistic: Statistic,
-    boxes: PublishedBoxes,
-    found: tuple[Range, ...],
-    weights: FloatArray | None = None,
-    ddof: int = 0,
+    statistic: Statistic, readings: Readings, found: tuple[Range, ...], ddof: int = 0
 ) -> tuple[Estimate, ...]:
     """Published numbers of a statistic, from the boxes, counts and weights alone.
 
     Parameters
     ----------
     statistic : what is asked.
-    boxes : bounds and counts.
+    readings : the boxes, with their weights.
     found : its guaranteed ranges.
-    weights : (B,), of each record of a box; None for equal ones.
     ddof : as for `found`.
     """
-    of = list(statistic.of)
-    part = PublishedBoxes(boxes.lower[:, of], boxes.upper[:, of], boxes.counts)
-    local = Statistic(statistic.kind, tuple(range(len(of))), 1.0)
-    counts = boxes.counts.astype(np.float64)
-    centres = moments(part.centre, counts if weights is None else counts * weights)
-    centres = replace(centres, inflation=inflation(int(boxes.counts.sum()), ddof))
-    if undefined_because(local, centres) is not None:
-        return tuple(Estimate(None, None, r.outer, r.inner, r.gap, r.exact) for r in found)
-    field = influences([local], centres)
-    return tuple(
-        Estimate(
-            estimate=r.outer.clip(value) if r.outer else value,
-            linear=Interval(value - delta, value + delta),
-            guaranteed=r.outer,
-            inner=r.inner,
-            gap=r.gap,
-            exact=r.exact,
-        )
-        for r, value, delta in zip(
-            found, field.values.tolist(), published_delta(field, part, weights).tolist(), strict=True
-        )
+    reading = readings.of(statistic.of)
+    if len(reading.boxes.counts) == 0:
+        guessed: Sequence[Guess] = [Guess(None, None)] * len(found)
+    elif statistic.kind in OF_MOMENTS:
+        guessed = _of_moments(statistic, reading, len(found), ddof)
+    else:
+        guessed = guesses(reading, statistic)
+    return tuple(_estimate(r, guess) for r, guess in zip(found, guessed, strict=True))
+
+
+def _estimate(r: Range, guess: Guess) -> Estimate:
+    value, delta = guess.value, guess.delta
+    if value is None or delta is None:
+        return Estimate(None, None, r.outer, r.inner, r.gap, r.exact)
+    inside = r.outer.clip(value) if r.outer else value
+    return Estimate(inside, Interval(value - delta, value + delta), r.outer, r.inner, r.gap, r.exact)
+
+
+def _of_moments(statistic: Statistic, reading: Reading, numbers: int, ddof: int) -> Sequence[Guess]:
+    """The statistic at expected values, with what records vary about them within their boxes."""
+    sides = [reading.side(axis) for axis in reading.axes(statistic)]
+    local = Statistic(statistic.kind, tuple(range(len(sides))), 1.0)
+    points = np.column_stack([side.expected.mean for side in sides])
+    at = moments(points, reading.share)
+    if statistic.kind in ("correlation", "regression") and undefined_because(local, at) is not None:
+        return [Guess(None, None)] * numbers  # boxes that all lie at one place tell nothing of it
+    within = np.array([float(reading.share @ side.expected.variance) for side in sides])
+    wide = within > 0.0
+    at = replace(
+        at,
+        covariance=at.covariance + np.diag(within),
+        low=np.where(wide, -np.inf, at.low),
+        inflation=inflation(int(reading.boxes.counts.sum()), ddof),
     )
-
-
-def published_delta(field: Influences, boxes: PublishedBoxes, weights: FloatArray | None = None) -> FloatArray:
-    """Delta_c with the derivatives at box centres: a function of what is published.
-
-    Parameters
-    ----------
-    field : derivatives at the moments *of the box centres*.
-    boxes : bounds and counts.
-    weights : (B,), of each record of a box; None for equal ones.
-
-    Returns
-    -------
-    (components,) float64
-    """
-    numbers = np.arange(len(boxes.counts), dtype=np.int32)
-    mass = boxes.counts if weights is None else boxes.counts * weights
-    return half_width_sums(field, boxes.centre, numbers, boxes.half_width, mass / mass.sum())
+    if undefined_because(local, at) is not None:
+        return [Guess(None, None)] * numbers
+    field = influences([local], at)
+    half = np.column_stack([0.5 * (side.upper - side.lower) for side in sides])
+    deltas = half_width_sums(field, points, np.arange(len(points), dtype=np.int32), half, reading.share)
+    return [Guess(value, delta) for value, delta in zip(field.values.tolist(), deltas.tolist(), strict=True)]

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.boxes import Meaning
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.influence import absolute_influences, influences
 from surebox_verify.core.moments import moments
 from surebox_verify.core.statistics import Statistic, all_moments
-from surebox_verify.estimates import estimates, ranges
-from surebox_verify.ranges.column import box_column
+from surebox_verify.estimates import estimates, reading_steps
+from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes import anonymization, stages
 from workers.algorithms.boxes.state import BoxesRequest
@@ -116,10 +117,10 @@ def test_published_numbers_come_from_boxes_and_counts_alone(records: np.ndarray)
     # Certificates made from bounds and counts, without the records: nothing published may differ.
     first = run(records, BoxesRequest(5, ALL_KINDS, bounds="tight"))
     unlinked = replace(first.boxes, box=np.zeros(0, dtype=np.int32))
-    counts = unlinked.counts.astype(float)
-    columns = [box_column(unlinked.lower[:, i], unlinked.upper[:, i], counts) for i in range(3)]
+    readings = Readings(unlinked, Meaning(attained=True))
     for certificate in first.certificates:
-        again = estimates(certificate.statistic, unlinked, ranges(certificate.statistic, columns))
+        found = reading_steps(certificate.statistic, readings).finish()
+        again = estimates(certificate.statistic, readings, found)
         assert again == certificate.published
 
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_verify.boxes import Meaning
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.intervals import Interval
 from surebox_verify.core.statistics import Statistic
-from surebox_verify.estimates import estimates, ranges, sample_form
-from surebox_verify.ranges.column import box_column
+from surebox_verify.estimates import estimates, reading_steps, sample_form
 from surebox_verify.ranges.guaranteed import Range
+from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
@@ -142,20 +143,19 @@ def test_the_factor_is_that_of_the_kept_records_and_follows_from_boxes_and_count
     assert outcome.certificates[0].true_value[0] == pytest.approx(x[rows, 0].var(ddof=1), rel=1e-12)
     assert outcome.certificates[0].shift[0] == pytest.approx(x[:, 0].var(ddof=1) - x[rows, 0].var(ddof=1), rel=1e-12)
     unlinked = replace(outcome.boxes, box=np.zeros(0, dtype=np.int32))
-    counts = unlinked.counts.astype(float)
-    columns = [box_column(unlinked.lower[:, i], unlinked.upper[:, i], counts) for i in range(2)]
+    readings = Readings(unlinked, Meaning(attained=True))
     for certificate in outcome.certificates:
-        found = ranges(certificate.statistic, columns, ddof=1)
-        assert estimates(certificate.statistic, unlinked, found, ddof=1) == certificate.published
+        found = reading_steps(certificate.statistic, readings, ddof=1).finish()
+        assert estimates(certificate.statistic, readings, found, ddof=1) == certificate.published
 
 
 def test_one_record_has_no_sample_form() -> None:
     one = Boxes(np.zeros((1, 2)), np.ones((1, 2)), np.array([1]), np.zeros(1, np.int32), np.zeros(2, np.bool_))
-    columns = [box_column(one.lower[:, i], one.upper[:, i], np.ones(1)) for i in range(2)]
+    readings = Readings(one)
     for statistic in KINDS:
-        found = ranges(statistic, columns, ddof=1)
+        found = reading_steps(statistic, readings, ddof=1).finish()
         assert [(r.outer, r.inner) for r in found] == [(None, None)]
-        assert [e.estimate for e in estimates(statistic, one, found, ddof=1)] == [None]
+        assert [e.estimate for e in estimates(statistic, readings, found, ddof=1)] == [None]
     mean = run(np.array([[4.0]]), BoxesRequest(1, (Statistic("mean", (0,), 1.0),), ddof=1))
     assert mean.certificates[0].true_value == (4.0,)
 

@@ -50,6 +50,9 @@ _SIZES: dict[str, tuple[int, int | None]] = {
     "quantile": (1, 1),
 }
 _NOMINAL = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}  # places in `of` that take nominal columns
+#: Kinds that take nominal columns by their indicators (readings): two values anywhere, any number as predictors.
+_DUMMIES = ("covariance", "correlation", "regression")
+_BINARY = 2
 #: Statistics that are functions of E and C, the others being counts, means of domains and order statistics.
 OF_MOMENTS: frozenset[Kind] = frozenset(
     ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
@@ -125,6 +128,10 @@ def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int])
     """What is wrong about the columns of a statistic, numeric or not, about its values or its p."""
     nominal = _NOMINAL.get(statistic.kind, ())
     for place, column in enumerate(statistic.of):
+        if column >= columns and statistic.kind in _DUMMIES:
+            if codebooks[column - columns] == _BINARY or (statistic.kind == "regression" and place > 0):
+                continue
+            return f"column {column} of it must be numeric, or nominal with two values"
         if (place in nominal) != (column >= columns):
             return f"column {column} of it must be {'nominal' if place in nominal else 'numeric'}"
     if statistic.values and (not nominal or statistic.kind == "crosstab"):

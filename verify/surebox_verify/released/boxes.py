@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.core.types import FloatArray, IntArray
-from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,14 @@ class ReleasedBoxes(PublishedBoxes):
         arrays = (self.lower, self.upper, self.counts, self.of_row, self.weights)
         return sum(array.nbytes for array in arrays if array is not None)
 
-    def columns(self) -> tuple[BoxColumn, ...]:
-        """All columns, prepared for ranges."""
-        counts = self.counts.astype(np.float64)
-        lower, upper = np.ascontiguousarray(self.lower.T), np.ascontiguousarray(self.upper.T)
-        return tuple(box_column(lo, hi, counts, self.weights) for lo, hi in zip(lower, upper, strict=True))
+    def readings(self, meaning: Meaning) -> Readings:
+        """The columns, ready for ranges.
+
+        Parameters
+        ----------
+        meaning : what the release says of its bounds and columns.
+        """
+        return Readings(self, meaning, self.weights)
 
 
 def read_boxes(path: Path, names: Sequence[str], *, weight: str | None = None) -> ReleasedBoxes:

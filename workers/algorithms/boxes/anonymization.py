@@ -132,8 +132,7 @@ def progress(state: BoxesState) -> tuple[Stage, float]:
         case Comparing():
             return "uncertainty", 0.6 + 0.1 * state.row / len(state.x)
         case Certifying():
-            parts = len(state.columns) + len(state.certificates)
-            return "ranges", 0.7 + 0.3 * parts / (state.x.shape[1] + len(state.request.statistics))
+            return "ranges", 0.7 + 0.3 * len(state.certificates) / len(state.request.statistics)
         case Finished():
             return "done", 1.0
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from surebox_verify.boxes import Meaning
 from surebox_verify.core.influence import (
     Influences,
     absolute_influences,
@@ -17,20 +18,22 @@ from surebox_verify.core.influence import (
 )
 from surebox_verify.core.moments import add, begin, inflation, moments
 from surebox_verify.core.types import FloatArray, SingleArray
-from surebox_verify.estimates import affordable, estimates, range_steps
-from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.estimates import affordable, estimates, reading_steps
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
+from surebox_verify.readings import Readings
 from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.rare import rarity
+from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
     Bounding,
     BoxesOutcome,
+    BoxesRequest,
     Certificate,
     Certifying,
     Checked,
@@ -186,41 +189,38 @@ def compare(state: Comparing) -> Comparing | Certifying:
     chosen = state.chosen
     state.delta[:] += record_delta(chosen.field, state.x, state.boxes, state.row, last, chosen.weights)
     common = (state.x, state.request, state.field, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)
-    return Comparing(*common, last) if last < len(state.x) else Certifying(*common, (), ())
+    if last < len(state.x):
+        return Comparing(*common, last)
+    return Certifying(*common, readings_of(state.request, state.boxes, chosen.weights), ())
 
 
 def certify(state: Certifying) -> Certifying | Finished:
-    """Ranges of the next column's mean and variance, or the certificate of the next statistic."""
-    columns, certificates, steps = state.columns, state.certificates, None
-    if len(columns) < state.x.shape[1]:
-        columns = (*columns, _column(state, len(columns)))
-    else:
-        steps = state.ranges or _ranges(state, len(certificates))
-        steps.step()
-        if steps.found is not None:
-            certificates, steps = (*certificates, _certificate(state, len(certificates), steps.found)), None
+    """The certificate of the next statistic, a little further."""
+    certificates, steps = state.certificates, state.ranges or _ranges(state, len(state.certificates))
+    steps.step()
+    following: RangeSteps | None = steps
+    if steps.found is not None:
+        certificates, following = (*certificates, _certificate(state, len(certificates), steps.found)), None
     if len(certificates) == len(state.request.statistics):
         return Finished(_outcome(state, certificates))
-    common = (state.x, state.request, state.field, state.deviations, state.boxes, state.chosen, state.asymptotic)
-    return Certifying(*common, state.delta, columns, certificates, steps)
+    return replace(state, certificates=certificates, ranges=following)
 
 
-def _column(state: Certifying, column: int) -> BoxColumn | None:
-    if not any(column in statistic.of for statistic in state.request.statistics):
-        return None
-    counts = state.boxes.counts.astype(np.float64)
-    return box_column(state.boxes.lower[:, column], state.boxes.upper[:, column], counts, state.chosen.weights)
+def readings_of(request: BoxesRequest, boxes: Boxes, weights: FloatArray | None) -> Readings:
+    """Boxes as their readers will have them."""
+    steps = tuple(column.step for column in request.columns)
+    return Readings(boxes, Meaning(request.bounds == "tight", steps, least=request.k), weights)
 
 
 def _ranges(state: Certifying, index: int) -> RangeSteps:
     statistics = state.request.statistics
     effort = affordable(statistics[index], statistics, len(state.boxes.counts))
-    return range_steps(statistics[index], state.columns, effort, state.request.ddof)
+    return reading_steps(statistics[index], state.readings, effort, state.request.ddof)
 
 
 def _certificate(state: Certifying, index: int, found: tuple[Range, ...]) -> Certificate:
     statistic, ddof = state.request.statistics[index], state.request.ddof
-    published = estimates(statistic, state.boxes, found, state.chosen.weights, ddof)
+    published = estimates(statistic, state.readings, found, ddof)
     kept = state.chosen.field
     own, among = kept.owner == index, state.field.owner == index
     nothing = (None,) * len(published)  # what the kept records leave undefined

@@ -8,8 +8,8 @@ from surebox_verify.core.moments import Sums
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.core.types import FloatArray, IntArray, SingleArray
 from surebox_verify.estimates import Estimate
-from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.steps import RangeSteps
+from surebox_verify.readings import Readings
 from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method, Partition, PartitionState
@@ -238,7 +238,7 @@ class Comparing:
 
 @dataclass(frozen=True)
 class Certifying:
-    """Guaranteed ranges are computed, column by column and then statistic by statistic, in steps."""
+    """Guaranteed ranges are computed, statistic by statistic, in steps; `readings` keeps prepared columns."""
 
     x: FloatArray
     request: BoxesRequest
@@ -248,7 +248,7 @@ class Certifying:
     chosen: Chosen
     asymptotic: float | None
     delta: FloatArray
-    columns: tuple[BoxColumn | None, ...]
+    readings: Readings
     certificates: tuple[Certificate, ...]
     ranges: RangeSteps | None = None
 

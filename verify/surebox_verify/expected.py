@@ -1,0 +1,109 @@
+"""Where in its box a record is to be expected, from all boxes of a column: what estimates are made of.
+
+Notation
+--------
+lo_b, hi_b, m_b : (B,), bounds and masses.  S_b : (B, m), sets.
+f : (G,) or (m,), density of the column: share of the mass in each bin of a grid made of the bounds, or of each value.
+q_bj = f_j [j in b] / sum_{i in b} f_i : where a record of box b is, given f;  f_j = sum_b m_b q_bj : the density, given
+where records are.
+
+A box's centre is a poor guess where boxes are wide and most records lie at one end: the centres of Adult's boxes put
+the mean of capital gains at 21,900, which is 1,421. Other boxes, narrower there, say where records are. Both equations
+together are the self-consistent estimate of interval-censored data (Turnbull 1976, by expectation and maximization);
+it is stopped after a fixed number of rounds from a density that is flat within each box, which keeps it smooth. A
+function of what is published, and no bound of anything: guaranteed ranges do not use it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surebox_verify.core.types import BoolArray, FloatArray
+
+_BINS = 2048
+_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Mean and variance of a record's value in each box, (B,) each."""
+
+    mean: FloatArray
+    variance: FloatArray
+
+
+def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step: float | None = None) -> Expected:
+    """Expected value of a numeric column in each box.
+
+    Parameters
+    ----------
+    lower, upper : (B,), bounds.
+    mass : (B,), not negative, some above 0.
+    step : whose multiples values are, or None.
+
+    Notes
+    -----
+    O(B) a round, and a sort.
+    """
+    room = 0.0 if step is None else 0.5 * step  # a whole number stands for all that round to it
+    low, high = lower - room, upper + room
+    edges = _edges(np.concatenate([low, high]))
+    middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
+    if len(middle) == 0:
+        return Expected(0.5 * (lower + upper), np.zeros(len(lower)))
+    first = np.clip(np.searchsorted(edges, low, side="right") - 1, 0, len(middle) - 1)
+    last = np.clip(np.searchsorted(edges, high, side="left"), first + 1, len(middle))
+    density = _spread(first, last, mass / (edges[last] - edges[first])) * width
+    for _ in range(_ROUNDS):
+        density = density * _spread(first, last, mass / np.maximum(_within(density, first, last), 1e-300))
+        density /= density.sum()
+    share = np.maximum(_within(density, first, last), 1e-300)
+    mean = _within(density * middle, first, last) / share
+    second = _within(density * (middle**2 + width**2 / 12.0), first, last) / share
+    found = np.clip(mean, lower, upper)
+    most = (upper - found) * (found - lower)  # of values between both ends with this mean
+    return Expected(found, np.clip(second - mean * mean, 0.0, np.maximum(most, 0.0)))
+
+
+def expected_shares(sets: BoolArray, mass: FloatArray) -> FloatArray:
+    """Probability of each value of a nominal column in each box, (B, m).
+
+    Parameters
+    ----------
+    sets : (B, m), no row empty.
+    mass : (B,).
+
+    Notes
+    -----
+    O(B m) a round.
+    """
+    share = mass / mass.sum()
+    density = share @ (sets / sets.sum(axis=1, keepdims=True))
+    for _ in range(_ROUNDS):
+        inside = np.maximum(sets @ density, 1e-300)
+        density = density * ((share / inside) @ sets)
+    found = sets * density
+    total = found.sum(axis=1, keepdims=True)
+    even = sets / sets.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > 0.0, found / np.where(total > 0.0, total, 1.0), even))
+
+
+def _edges(bounds: FloatArray) -> FloatArray:
+    """Ends of the bins: the bounds, or quantiles of them where they are many."""
+    edges = np.unique(bounds)
+    if len(edges) <= _BINS:
+        return edges
+    return np.unique(edges[np.linspace(0, len(edges) - 1, _BINS).astype(np.int64)])
+
+
+def _within(values: FloatArray, first: np.ndarray, last: np.ndarray) -> FloatArray:
+    """Sum of values over each box's bins."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    return np.asarray(sums[last] - sums[first])
+
+
+def _spread(first: np.ndarray, last: np.ndarray, values: FloatArray) -> FloatArray:
+    """Sum over the boxes of each bin."""
+    bins = int(last.max()) + 1
+    change = np.bincount(first, weights=values, minlength=bins) - np.bincount(last, weights=values, minlength=bins)
+    return np.asarray(np.cumsum(change)[: bins - 1])

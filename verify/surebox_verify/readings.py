@@ -1,0 +1,183 @@
+"""Columns of published boxes as ranges and estimates take them: numbers, indicators of values, where a column is there.
+
+Notation
+--------
+n : numeric columns; d nominal ones, numbered after them.
+axis : a numeric column, or the indicator of a set of values of a nominal one. A column with m values is m indicators
+with
+    sides [1(S = {v}), 1(v in S)] (science.md section 5, "Embedding"): with it shares are means, point-biserial and phi
+    correlations are correlations, and dummies are regressors. The first value of a codebook has no dummy.
+w_b : (B,), weight of each record of a box: its design weight, times that of a weighed release; None where all count 1.
+A statistic is about the records that have its columns.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from surebox_verify.boxes import Meaning, PublishedBoxes
+from surebox_verify.core.statistics import Statistic
+from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_verify.expected import Expected, expected_shares, expected_values
+from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.mass import Mass, mass_of
+from surebox_verify.ranges.members import ValueSets, sets_of_values
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One number of each record: a numeric column's, or whether a nominal one's is among some values."""
+
+    column: int
+    values: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Side:
+    """An axis in the boxes: bounds, and where its values are to be expected."""
+
+    lower: FloatArray
+    upper: FloatArray
+    expected: Expected
+
+
+@dataclass
+class Reading:
+    """Some of the published boxes, and their columns as they are asked for.
+
+    Attributes
+    ----------
+    boxes, meaning : what is published.
+    weights : (B,), w; None where all records count 1.
+    """
+
+    boxes: PublishedBoxes
+    meaning: Meaning
+    weights: FloatArray | None = None
+    _ready: dict[Axis, BoxColumn] = field(default_factory=dict)
+    _sides: dict[Axis, Side] = field(default_factory=dict)
+    _shares: dict[int, FloatArray] = field(default_factory=dict)
+
+    @property
+    def numeric(self) -> int:
+        """N, the numeric columns."""
+        return int(self.boxes.lower.shape[1])
+
+    @property
+    def counts(self) -> FloatArray:
+        """(B,), records."""
+        return self.boxes.counts.astype(np.float64)
+
+    @property
+    def mass(self) -> Mass:
+        """What boxes count for."""
+        return mass_of(self.counts, self.weights)
+
+    @property
+    def share(self) -> FloatArray:
+        """(B,), of each box in the sum of all weights."""
+        mass = self.counts if self.weights is None else self.counts * self.weights
+        return np.asarray(mass / mass.sum())
+
+    def column(self, axis: Axis) -> BoxColumn:
+        """An axis, ready for ranges. O(B log B), once."""
+        if axis not in self._ready:
+            lower, upper = self.bounds(axis)
+            self._ready[axis] = box_column(
+                lower, upper, self.counts, self.weights, attained=self.meaning.attained, grid=self.step(axis)
+            )
+        return self._ready[axis]
+
+    def step(self, axis: Axis) -> float | None:
+        """Step of an axis; an indicator is a whole number."""
+        return 1.0 if axis.values is not None else self.meaning.step(axis.column)
+
+    def bounds(self, axis: Axis) -> tuple[FloatArray, FloatArray]:
+        """Bounds of an axis."""
+        if axis.values is None:
+            return self.boxes.lower[:, axis.column], self.boxes.upper[:, axis.column]
+        sets, inside = self.boxes.sets[axis.column - self.numeric], list(axis.values)
+        held = sets[:, inside].sum(axis=1)
+        return (held == sets.sum(axis=1)).astype(np.float64), (held > 0).astype(np.float64)
+
+    def values(self, column: int) -> ValueSets:
+        """Sets of a nominal column."""
+        return sets_of_values(self.boxes.sets[column - self.numeric], attained=self.meaning.attained)
+
+    def shares(self, column: int) -> FloatArray:
+        """(B, m), how probable each value of a nominal column is."""
+        if column not in self._shares:
+            self._shares[column] = expected_shares(self.boxes.sets[column - self.numeric], self.share)
+        return self._shares[column]
+
+    def side(self, axis: Axis) -> Side:
+        """Bounds of an axis, and where its values are to be expected."""
+        if axis not in self._sides:
+            lower, upper = self.bounds(axis)
+            if axis.values is None:
+                found = expected_values(lower, upper, self.share, self.meaning.step(axis.column))
+            else:
+                probable = self.shares(axis.column)[:, list(axis.values)].sum(axis=1)
+                found = Expected(probable, probable * (1.0 - probable))
+            self._sides[axis] = Side(lower, upper, found)
+        return self._sides[axis]
+
+    def axes(self, statistic: Statistic) -> tuple[Axis, ...]:
+        """Axes of a statistic of moments; of a nominal column its dummies."""
+        found: list[Axis] = []
+        for column in statistic.of:
+            if column < self.numeric:
+                found.append(Axis(column))
+            else:
+                size = self.boxes.sets[column - self.numeric].shape[1]
+                found.extend(Axis(column, (value,)) for value in range(1, size))
+        return tuple(found)
+
+
+@dataclass
+class Readings:
+    """All boxes, and those that have the columns of a statistic.
+
+    Attributes
+    ----------
+    boxes, meaning : what is published.
+    weights : (B,), of the records of a weighed release; None where it is not.
+    """
+
+    boxes: PublishedBoxes
+    meaning: Meaning = field(default_factory=Meaning)
+    weights: FloatArray | None = None
+    _parts: dict[tuple[int, ...], Reading] = field(default_factory=dict)
+
+    @property
+    def incomplete(self) -> tuple[int, ...]:
+        """Columns that some boxes lack."""
+        count = self.boxes.lower.shape[1] + len(self.boxes.sets)
+        return tuple(column for column in range(count) if not self.boxes.present(column).all())
+
+    def of(self, columns: tuple[int, ...]) -> Reading:
+        """The boxes that have some columns."""
+        lacking = tuple(sorted(set(columns) & set(self.incomplete)))
+        if lacking not in self._parts:
+            there = np.ones(len(self.boxes.counts), dtype=np.bool_)
+            for column in lacking:
+                there &= self.boxes.present(column)
+            self._parts[lacking] = self._taken(there)
+        return self._parts[lacking]
+
+    def _taken(self, there: BoolArray) -> Reading:
+        boxes = PublishedBoxes(self.boxes.lower, self.boxes.upper, self.boxes.counts, sets=self.boxes.sets)
+        survey, weights = self.boxes.survey, self.weights
+        if not there.all():
+            boxes = replace(
+                boxes,
+                lower=boxes.lower[there],
+                upper=boxes.upper[there],
+                counts=boxes.counts[there],
+                sets=tuple(each[there] for each in boxes.sets),
+            )
+            survey = None if survey is None else survey[there]
+            weights = None if weights is None else weights[there]
+        if survey is not None:
+            weights = survey if weights is None else weights * survey
+        return Reading(boxes, self.meaning, weights)
