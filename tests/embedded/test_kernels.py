@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from surebox_verify import kernels
 from tests.service import bare_environment, serving
-from workers.engine import kernels
 
 ROWS = 20_000
 

@@ -52,7 +52,7 @@ def _mark(method: str) -> Path:
 
 def _current() -> set[str]:
     """The names of folders that hold kernels of the sources as they are."""
-    modules = {path.name.rpartition("-")[0] for path in folder().iterdir() if path.name != _MARKS}
+    modules = {path.name.rpartition("-")[0] for path in folder().iterdir() if "-" in path.name}
     return {_MARKS} | {f"{module}-{sources([module])}" for module in modules if is_there(module)}
 
 
