@@ -9,7 +9,9 @@ in ../shared/bench where it is there, all others a mixture of our own.
 """
 
 import argparse
+import itertools
 import json
+import math
 import runpy
 import subprocess
 import sys
@@ -20,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from docs.svg import BLUE, FAINT, GREY, INK, RED, Picture, Scale
+from docs.plots import BLUE, RED, picture
 from workers.algorithms.boxes.partition import partition
 
 ROOT = Path(__file__).parents[1]
@@ -115,34 +118,26 @@ def shown(one: Point) -> str:
     return f"{size} {one.seconds:7.2f} CPU s (longest step {one.longest:.2f}){held}"
 
 
-def exponent(found: list[Point], by: str) -> float:
-    """Slope of log seconds on log size."""
-    sizes, seconds = [np.log([getattr(one, name) for one in found]) for name in (by, "seconds")]
-    return float(np.polyfit(sizes, seconds, 1)[0])
+def exponents(found: list[Point], by: str) -> list[tuple[int, float]]:
+    """Slope of log seconds on log size from each size to the next: one fit over changes of regime would hide them."""
+    pairs = itertools.pairwise(found)
+    return [
+        (getattr(b, by), math.log(b.seconds / a.seconds) / math.log(getattr(b, by) / getattr(a, by))) for a, b in pairs
+    ]
 
 
-def panel(picture: Picture, found: list[Point], by: str, left: float, words: str) -> None:
+def panel(axes: Axes, found: list[Point], by: str, words: str) -> None:
     """One log-log curve per method."""
-    sizes = [np.log10(getattr(one, by)) for one in found]
-    seconds = [np.log10(one.seconds) for one in found]
-    x = Scale(min(sizes), max(sizes), left, left + 300)
-    y = Scale(np.floor(min(seconds)), np.ceil(max(seconds)), 330, 60)
-    for power in range(int(y.low), int(y.high) + 1):
-        picture.line([(left, y(power)), (left + 300, y(power))], stroke=FAINT)
-        picture.text(left - 6, y(power) + 4, f"{10.0**power:g} s", size=11, anchor="end")
-    for value in sorted({getattr(one, by) for one in found}):
-        picture.text(
-            x(np.log10(value)), 348, f"{value:,}" if by == "columns" else thousands(value), size=10, anchor="middle"
-        )
-    picture.text(left + 150, 368, words, anchor="middle")
-    for method, colour, dash in (("optimal", BLUE, "none"), ("fast", RED, "6 3")):
+    for method, colour, dash, mark in (("optimal", BLUE, "-", "o"), ("fast", RED, "--", "s")):
         own = [one for one in found if one.method == method]
-        at = [(x(np.log10(getattr(one, by))), y(np.log10(one.seconds))) for one in own]
-        picture.line(at, stroke=colour, stroke_width=2, stroke_dasharray=dash)
-        for place in at:
-            picture.circle(*place, 3, fill=colour)
-        words_of = f"{method}: {by}^{exponent(own, by):.2f}"
-        picture.text(left + 12, 78 if method == "optimal" else 96, words_of, fill=colour)
+        sizes, seconds = [getattr(one, by) for one in own], [one.seconds for one in own]
+        axes.loglog(sizes, seconds, color=colour, linestyle=dash, marker=mark, markersize=4, label=method)
+    sizes = sorted({getattr(one, by) for one in found})
+    axes.set_xticks(sizes, [str(size) if by == "columns" else thousands(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set(xlabel=words, ylabel="CPU seconds")
+    axes.grid(visible=True)
+    axes.legend()
 
 
 def thousands(value: int) -> str:
@@ -165,13 +160,12 @@ def main() -> None:
         wider = points([(WIDE, columns) for columns in COLUMNS], Path(folder))
     for found, by in ((longer, "rows"), (wider, "columns")):
         for method in METHODS:
-            print(f"{method}: CPU seconds grow like {by}^{exponent([o for o in found if o.method == method], by):.2f}")
-    picture = Picture(820, 390, "CPU seconds of the box partitions by records and by columns")
-    picture.text(60, 28, "CPU seconds of a partition (k = 10), both axes logarithmic", size=14, fill=INK)
-    panel(picture, longer, "rows", 70, "records of 5 columns")
-    panel(picture, wider, "columns", 490, "columns of 100,000 records")
-    picture.text(60, 48, "one thread; exponents fitted to all points", size=11, fill=GREY)
-    picture.write(asked.out)
+            slopes = exponents([one for one in found if one.method == method], by)
+            print(f"{method}, exponent of {by} up to: " + ", ".join(f"{size:,} {slope:.2f}" for size, slope in slopes))
+    title = "CPU seconds of the box partitions by records and by columns"
+    with picture(asked.out, title, size=(8.2, 3.6), grid=(1, 2)) as both:
+        panel(both[0], longer, "rows", "records of 5 columns (k = 10)")
+        panel(both[1], wider, "columns", "columns of 100,000 records (k = 10)")
     print(f"wrote {asked.out.relative_to(ROOT) if asked.out.is_relative_to(ROOT) else asked.out}")
 
 

@@ -6,16 +6,19 @@ OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_paper.py [--data
 import argparse
 import gzip
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from docs.svg import BLUE, GREEN, GREY, INK, RED, Picture, Scale, upright
+from docs.plots import BLUE, GREEN, GREY, INK, ORANGE, RED, picture
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.boxes.queries import counting as box_counting
-from workers.algorithms.boxes.state import CalibrationRequest as BoxRequest
+from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.uncertain.calibration import calibration, drawing
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.condensation import condensation
@@ -28,14 +31,36 @@ LEVELS = (5, 10, 20, 50, 100)
 QUERIES, VOTES, SEED = 100, 10, 20080407
 NAMES = {"u10k": "U10K", "g20": "G20.D10K", "adult": "Adult"}
 LINES = {
-    "uniform": (BLUE, ""),
-    "gaussian": (RED, ""),
-    "gaussian common": (RED, "6 3"),
-    "condensation": (GREEN, ""),
-    "naive": (GREY, "2 3"),
-    "boxes": (INK, "1 2"),
-    "exact": (GREY, ""),
+    "uniform": (BLUE, "-", "o"),
+    "gaussian": (RED, "-", "s"),
+    "gaussian common": (RED, "--", "D"),
+    "condensation": (GREEN, "-", "^"),
+    "naive": (GREY, ":", "v"),
+    "boxes": (INK, "-.", "x"),
+    "exact": (ORANGE, "-", ""),
 }
+
+
+class Measured(NamedTuple):
+    """A mean and its standard error over the queries, or over the points that were held out."""
+
+    value: float
+    error: float
+
+
+Curves = dict[str, list[Measured]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of the sheet."""
+
+    number: int
+    title: str
+    across: list[float]
+    label: str
+    side: str
+    curves: Curves
 
 
 def u10k(rng: np.random.Generator) -> tuple[np.ndarray, None]:
@@ -93,13 +118,13 @@ def condensed(x: np.ndarray, k: int) -> condensation.Condensed:
 
 def boxed(x: np.ndarray, k: int) -> anonymization.BoxesOutcome:
     statistics = tuple(Statistic("mean", (j,), weight=1.0 / x[:, j].std()) for j in range(x.shape[1]))
-    state = anonymization.init(x, BoxRequest(k=k, statistics=statistics, partition="optimal"))
+    state = anonymization.init(x, BoxesRequest(k=k, statistics=statistics, partition="optimal"))
     while not anonymization.done(state):
         state = anonymization.step(state, rng=np.random.default_rng([SEED, 3]))
     return anonymization.result(state)
 
 
-def errors(x: np.ndarray, k: int, queries: dict) -> dict[str, dict[tuple[int, int], float]]:
+def errors(x: np.ndarray, k: int, queries: dict) -> dict[str, dict[tuple[int, int], Measured]]:
     """Mean of |S - S'| / S in percent (eq. 22), by method and size."""
     domain = (x.min(axis=0), x.max(axis=0))  # as the paper takes it; a service takes what is declared
     counts: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {}
@@ -119,12 +144,16 @@ def errors(x: np.ndarray, k: int, queries: dict) -> dict[str, dict[tuple[int, in
     held = box_counting.index(boxes.lower, boxes.upper, boxes.counts)
     counts["boxes"] = lambda a, b: box_counting.count(held, a, b, threads=2).estimate
     return {
-        name: {size: float(100.0 * np.mean(np.abs(count(a, b) - s) / s)) for size, (a, b, s) in queries.items()}
+        name: {size: mean(100.0 * np.abs(count(a, b) - s) / s) for size, (a, b, s) in queries.items()}
         for name, count in counts.items()
     }
 
 
-def accuracies(x: np.ndarray, label: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
+def mean(values: np.ndarray) -> Measured:
+    return Measured(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
+
+
+def accuracies(x: np.ndarray, label: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, Measured]:
     """Share of a fifth of the records, held out, whose class is found by the releases of the others."""
     order = rng.permutation(len(x))
     test, train = order[: len(x) // 5], order[len(x) // 5 :]
@@ -147,45 +176,51 @@ def accuracies(x: np.ndarray, label: np.ndarray, k: int, rng: np.random.Generato
     votes = np.zeros((len(boxes.lower), 2), dtype=np.int64)
     np.add.at(votes, (boxes.box, own), 1)
     result = box_classification.classify(box_classification.index(boxes.lower, boxes.upper, votes), points, VOTES)
-    return {name: float((one.label == label[test]).mean()) for name, one in found.items()} | {
-        "boxes": float((result.label == label[test]).mean())
-    }
+    return {name: mean(one.label == label[test]) for name, one in (found | {"boxes": result}).items()}
 
 
-def plot(number: int, title: str, across: list[float], label: str, side: str, curves: dict[str, list[float]]) -> None:
-    """One figure as docs/pictures/uncertain-paper-<number>.svg."""
-    picture = Picture(620, 330, title)
-    picture.text(60, 20, f"Figure {number}. {title}", size=14)
-    highest = max(max(values) for values in curves.values())
-    lowest = min(min(values) for values in curves.values()) if side.startswith("accuracy") else 0.0
-    x, y = Scale(min(across), max(across), 60, 440), Scale(lowest, highest, 280, 55)
-    upright(picture, y, left=60, right=440, label=side)
-    for value in across:
-        picture.text(x(value), 298, f"{value:g}", size=11, anchor="middle")
-    picture.text(250, 318, label, size=12, anchor="middle")
-    for row, (name, values) in enumerate(curves.items()):
-        colour, dashes = LINES[name]
-        points = [(x(a), y(b)) for a, b in zip(across, values, strict=True)]
-        picture.line(points, stroke=colour, stroke_width=2, stroke_dasharray=dashes or "none")
-        picture.line(
-            [(455, 70 + 20 * row), (480, 70 + 20 * row)],
-            stroke=colour,
-            stroke_width=2,
-            stroke_dasharray=dashes or "none",
-        )
-        picture.text(486, 74 + 20 * row, name, size=12)
-    picture.write(ROOT / f"docs/pictures/uncertain-paper-{number}.svg")
+def plot(axes: Axes, panel: Panel) -> None:
+    """One figure; bars are two standard errors each way."""
+    for name, points in panel.curves.items():
+        colour, dashes, mark = LINES[name]
+        values, errors = [one.value for one in points], [2.0 * one.error for one in points]
+        style = {"color": colour, "linestyle": dashes, "marker": mark, "markersize": 4, "linewidth": 1.4}
+        axes.errorbar(panel.across, values, errors, capsize=2, elinewidth=0.8, label=name, **style)
+    axes.set_title(f"{panel.number}. {panel.title}")
+    axes.set(xlabel=panel.label, ylabel=panel.side)
+    axes.set_xscale("log" if panel.label == "k" else "linear")
+    axes.set_xticks(panel.across, [f"{value:g}" for value in panel.across])
+    axes.minorticks_off()
+    if panel.side.startswith("error"):
+        axes.set_ylim(bottom=0.0)
+    axes.grid(visible=True, axis="y")
 
 
-def table(title: str, heads: list[str], curves: dict[str, list[float]], form: str) -> None:
+def sheet(panels: list[Panel]) -> None:
+    """All figures on docs/pictures/uncertain-paper.svg, with one legend."""
+    rows = -(-len(panels) // 2)
+    title = "Errors of counts and accuracy of classes, by method"
+    with picture(
+        ROOT / "docs/pictures/uncertain-paper.svg", title, size=(8.2, 2.7 * rows + 0.5), grid=(rows, 2)
+    ) as all_:
+        flat = list(np.ravel(all_))
+        for axes, panel in zip(flat, sorted(panels, key=lambda one: one.number), strict=False):
+            plot(axes, panel)
+        for axes in flat[len(panels) :]:
+            axes.set_axis_off()
+        named = {name: mark for axes in flat for mark, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+        flat[0].figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=4, fontsize=8.5)
+
+
+def table(title: str, heads: list[str], curves: Curves, form: str) -> None:
     print(f"\n{title}\n\n| method | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
     for name, values in curves.items():
-        print(f"| {name} | " + " | ".join(format(value, form) for value in values) + " |", flush=True)
+        print(f"| {name} | " + " | ".join(format(one.value, form) for one in values) + " |", flush=True)
 
 
 def count_figures(
     name: str, x: np.ndarray, low: np.ndarray, high: np.ndarray, whole: float, first: int, levels: list[int]
-) -> None:
+) -> list[Panel]:
     """Figures 1 and 2, 3 and 4, or 5 and 6."""
     queries = asked(x, low, high, whole, np.random.default_rng([SEED, 4]))
     at = {k: errors(x, k, queries) for k in levels}
@@ -194,16 +229,18 @@ def count_figures(
     middles = [0.5 * (a + b) for a, b in SIZES]
     table(f"{NAMES[name]}: error of counts in %, k = 10, by true count", [f"{a}-{b}" for a, b in SIZES], sizes, ".1f")
     table(f"{NAMES[name]}: error of counts of 101-200 in %, by k", [str(k) for k in levels], by_level, ".1f")
-    plot(first, f"{NAMES[name]}: error of counts, k = 10", middles, "true count", "error in %", sizes)
-    plot(first + 1, f"{NAMES[name]}: error of counts of 101-200", list(levels), "k", "error in %", by_level)
+    return [
+        Panel(first, f"{NAMES[name]}: counts, k = 10", middles, "true count", "error in %", sizes),
+        Panel(first + 1, f"{NAMES[name]}: counts of 101-200", list(levels), "k", "error in %", by_level),
+    ]
 
 
-def class_figure(name: str, x: np.ndarray, label: np.ndarray, number: int, levels: list[int]) -> None:
+def class_figure(name: str, x: np.ndarray, label: np.ndarray, number: int, levels: list[int]) -> Panel:
     """Figure 7 or 8."""
     at = {k: accuracies(x, label, k, np.random.default_rng([SEED, 5])) for k in levels}
     curves = {method: [at[k][method] for k in levels] for method in at[10]}
     table(f"{NAMES[name]}: accuracy of classes, {VOTES} votes, by k", [str(k) for k in levels], curves, ".3f")
-    plot(number, f"{NAMES[name]}: accuracy of classes", list(levels), "k", "accuracy", curves)
+    return Panel(number, f"{NAMES[name]}: classes", list(levels), "k", "accuracy", curves)
 
 
 def main() -> None:
@@ -212,6 +249,7 @@ def main() -> None:
     parser.add_argument("--levels", nargs="+", type=int, default=list(LEVELS), help="k, 10 among them")
     parser.add_argument("--adult", type=Path, default=ROOT.parent / "shared/data/adult/adult.data.gz")
     given = parser.parse_args()
+    panels: list[Panel] = []
     makers = {"u10k": u10k, "g20": g20, "adult": lambda _: adult(given.adult)}
     for place, name in enumerate(NAMES):
         if name not in given.data:
@@ -221,9 +259,10 @@ def main() -> None:
         x = np.ascontiguousarray(x / spread)
         low, high = (x.min(axis=0), x.max(axis=0)) if name == "adult" else (np.zeros_like(spread), 1.0 / spread)
         # Adult's gains and losses are 0 for nearly all: a range that never begins at the least value would hold nobody
-        count_figures(name, x, low, high, 0.5 if name == "adult" else 0.0, 2 * place + 1, given.levels)
+        panels += count_figures(name, x, low, high, 0.5 if name == "adult" else 0.0, 2 * place + 1, given.levels)
         if label is not None:
-            class_figure(name, x, label, 7 if name == "g20" else 8, given.levels)
+            panels.append(class_figure(name, x, label, 7 if name == "g20" else 8, given.levels))
+    sheet(panels)
 
 
 if __name__ == "__main__":

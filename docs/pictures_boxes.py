@@ -6,11 +6,14 @@ The curve of growth is benchmarks/growth.py's.
 from pathlib import Path
 
 import numpy as np
-from svg import BLUE, FAINT, GREEN, GREY, INK, RED, Picture, Scale
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from plots import BLUE, FAINT, GREEN, INK, RED, picture
 
 from surebox_verify.core.statistics import Statistic
+from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.state import BoxesRequest, Outcome
+from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 
 PICTURES = Path(__file__).parent / "pictures"
 DOMAINS = ((-3.5, 3.5), (-3.5, 3.5))
@@ -24,7 +27,7 @@ def records(rows: int = 500) -> np.ndarray:
     return np.asarray(np.clip(np.column_stack([u, 0.75 * u + 0.55 * v]), -3.3, 3.3))
 
 
-def boxed(x: np.ndarray, statistics: tuple[Statistic, ...], **options: object) -> Outcome:
+def boxed(x: np.ndarray, statistics: tuple[Statistic, ...], **options: object) -> BoxesOutcome:
     """The boxes of a request, from start to end."""
     state = anonymization.init(x, BoxesRequest(K, statistics, domains=DOMAINS, **options))  # type: ignore[arg-type]
     rng = np.random.default_rng(3)  # a picture's cuts, the same every time; a release's are not
@@ -37,38 +40,27 @@ MEANS = (Statistic("mean", (0,)), Statistic("mean", (1,)))
 CORRELATION = (Statistic("correlation", (0, 1)),)
 
 
-def square(left: float, top: float, size: float) -> tuple[Scale, Scale]:
-    """Scales of a square map of the domain."""
-    return Scale(*DOMAINS[0], left, left + size), Scale(*DOMAINS[1], top + size, top)
-
-
-def draw_boxes(picture: Picture, scales: tuple[Scale, Scale], outcome: Outcome, fill: list[str] | None = None) -> None:
-    """Outlines, filled where told."""
-    x, y = scales
+def draw_boxes(axes: Axes, outcome: BoxesOutcome, fill: list[str] | None = None) -> None:
+    """Outlines, filled where told, on a square map of the domain."""
     for b, (low, high) in enumerate(zip(outcome.boxes.lower, outcome.boxes.upper, strict=True)):
-        picture.rectangle(
-            x(low[0]), y(high[1]), x(high[0]) - x(low[0]), y(low[1]) - y(high[1]),
-            fill=fill[b] if fill else "none", stroke=INK, stroke_width=0.6,
-        )  # fmt: skip
+        style = {"facecolor": fill[b] if fill else "none", "edgecolor": INK, "linewidth": 0.5}
+        axes.add_patch(Rectangle(tuple(low), *(high - low), **style))
+    axes.set(xlim=DOMAINS[0], ylim=DOMAINS[1], xlabel="x", ylabel="y", aspect="equal")
 
 
 def statistics() -> None:
     """The same records in boxes for two means and in boxes for one correlation."""
     data = np.random.default_rng(5).uniform(-3.4, 3.4, (600, 2))
-    picture = Picture(800, 440, "The same records in boxes for two means, and in boxes for one correlation")
-    for left, title, asked in ((20, "boxes for two means", MEANS), (420, "boxes for one correlation", CORRELATION)):
-        scales = square(left, 50, 360)
-        outcome = boxed(data, asked)
-        for one in data:
-            picture.circle(scales[0](one[0]), scales[1](one[1]), 1.2, fill=BLUE)
-        draw_boxes(picture, scales, outcome)
-        picture.text(left, 24, title, size=15)
-        x, y, rho = (certain(data, asked, one) for one in (*MEANS, *CORRELATION))
-        told = f"certain to: means ±{x:.2f} and ±{y:.2f}, correlation ±{rho:.2f}"
-        picture.text(left, 42, told, size=12, fill=GREY)
-        picture.text(left + 180, 430, "x", anchor="middle")
-        picture.text(left - 8, 230, "y", anchor="middle")
-    picture.write(PICTURES / "boxes-statistics.svg")
+    title = "The same records in boxes for two means, and in boxes for one correlation"
+    with picture(PICTURES / "boxes-statistics.svg", title, size=(8.2, 4.7), grid=(1, 2)) as both:
+        for axes, words, asked in (
+            (both[0], "boxes for two means", MEANS),
+            (both[1], "boxes for one correlation", CORRELATION),
+        ):
+            axes.plot(*data.T, ".", color=BLUE, markersize=2.5)
+            draw_boxes(axes, boxed(data, asked))
+            x, y, rho = (certain(data, asked, one) for one in (*MEANS, *CORRELATION))
+            axes.set_title(f"{words}\ncertain to: means ±{x:.2f} and ±{y:.2f}, correlation ±{rho:.2f}")
 
 
 def certain(data: np.ndarray, shaped_by: tuple[Statistic, ...], asked: Statistic) -> float:
@@ -86,19 +78,21 @@ def weights() -> None:
     per_record = weighed.chosen.weights
     if per_record is None:
         raise TypeError("a weighed outcome has weights")
-    picture = Picture(800, 440, "Boxes weighed and boxes dismissed")
-    left, right = square(20, 50, 360), square(420, 50, 360)
-    draw_boxes(picture, left, every, ["#f6d5d3"] * len(every.boxes.counts))
-    draw_boxes(picture, left, crisp, [BLUE] * len(crisp.boxes.counts))
-    draw_boxes(picture, right, every, ["#f6d5d3"] * len(every.boxes.counts))
-    largest = per_record.max()
-    draw_boxes(picture, right, weighed, [shade(w / largest) for w in per_record])
     share = [int(one.boxes.counts.sum()) for one in (crisp, weighed)]
-    picture.text(20, 24, "dismiss: a box is in or out", size=15)
-    picture.text(20, 42, f"{share[0]} of {len(data)} records; in: blue, out: pale red", fill=GREY)
-    picture.text(420, 24, "weigh: less where a box adds more", size=15)
-    picture.text(420, 42, f"{share[1]} of {len(data)} records; the darker, the more a record counts", fill=GREY)
-    picture.write(PICTURES / "boxes-weights.svg")
+    pale = ["#f6d5d3"] * len(every.boxes.counts)
+    with picture(
+        PICTURES / "boxes-weights.svg", "Boxes weighed and boxes dismissed", size=(8.2, 4.7), grid=(1, 2)
+    ) as both:
+        for axes, kept, fill in (
+            (both[0], crisp, [BLUE] * len(crisp.boxes.counts)),
+            (both[1], weighed, [shade(w / per_record.max()) for w in per_record]),
+        ):
+            draw_boxes(axes, every, pale)
+            draw_boxes(axes, kept, fill)
+        told = f"{share[0]} of {len(data)} records; in: blue, out: pale red"
+        both[0].set_title(f"dismiss: a box is in or out\n{told}")
+        told = f"{share[1]} of {len(data)} records; the darker, the more it counts"
+        both[1].set_title(f"weigh: less where a box adds more\n{told}")
 
 
 def shade(share: float) -> str:
@@ -118,45 +112,35 @@ def certainty() -> None:
     )
     outcome = boxed(data, asked)
     names = ["mean of x", "mean of y", "variance of x", "covariance", "correlation", "slope of y on x"]
-    picture = Picture(800, 90 + 52 * len(names), "What is said of a statistic, and what is certain")
-    for row, (name, one) in enumerate(zip(names, outcome.certificates, strict=True)):
-        told, true = one.published[-1], one.true_value[-1]
-        if (
-            told.guaranteed is None
-            or told.linear is None
-            or told.inner is None
-            or told.estimate is None
-            or true is None
-        ):
-            raise TypeError("every range of these data is there")
-        ends = (told.guaranteed.lower, told.guaranteed.upper, told.linear.lower, told.linear.upper)
-        margin = 0.08 * (max(ends) - min(ends))
-        x = Scale(min(ends) - margin, max(ends) + margin, 150, 780)
-        y = 86.0 + 52 * row
-        picture.text(136, y + 4, name, anchor="end")
-        for interval, height, colour in ((told.guaranteed, 22.0, FAINT), (told.inner, 12.0, BLUE)):
-            picture.rectangle(
-                x(interval.lower), y - height / 2, x(interval.upper) - x(interval.lower), height, fill=colour
-            )
-        picture.line([(x(told.linear.lower), y + 17), (x(told.linear.upper), y + 17)], stroke=GREEN, stroke_width=2)
-        picture.circle(x(told.estimate), y, 4, fill="#ffffff", stroke=INK)
-        picture.line([(x(true), y - 15), (x(true), y + 15)], stroke=RED, stroke_width=2)
-    legend(picture)
-    picture.write(PICTURES / "boxes-ranges.svg")
+    title = "What is said of a statistic, and what is certain"
+    with picture(PICTURES / "boxes-ranges.svg", title, size=(8.2, 3.6)) as axes:
+        for row, one in enumerate(outcome.certificates):
+            draw_ranges(axes, len(names) - 1 - row, one.published[-1], one.true_value[-1], labelled=row == 0)
+        axes.set_yticks(range(len(names))[::-1], names)
+        axes.set_xlabel("value; x and y have a standard deviation of about 1")
+        axes.grid(visible=True, axis="x")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.45, 1.16), ncols=5, fontsize=8.5)
 
 
-def legend(picture: Picture) -> None:
-    """What the marks mean."""
-    picture.rectangle(20, 18, 26, 22, fill=FAINT)
-    picture.text(52, 33, "guaranteed")
-    picture.rectangle(140, 23, 26, 12, fill=BLUE)
-    picture.text(172, 33, "reached by some data in the boxes")
-    picture.line([(396, 29), (422, 29)], stroke=GREEN, stroke_width=2)
-    picture.text(428, 33, "linear")
-    picture.circle(500, 29, 4, fill="#ffffff", stroke=INK)
-    picture.text(510, 33, "estimate")
-    picture.line([(590, 18), (590, 40)], stroke=RED, stroke_width=2)
-    picture.text(600, 33, "true value (not in the release)")
+def draw_ranges(axes: Axes, place: int, told: Estimate, true: float | None, *, labelled: bool) -> None:
+    """One row of `certainty`."""
+    if told.guaranteed is None or told.linear is None or told.inner is None or told.estimate is None or true is None:
+        raise TypeError("every range of these data is there")
+
+    def label(words: str) -> str | None:
+        return words if labelled else None
+
+    for interval, width, colour, words in (
+        (told.guaranteed, 14, FAINT, "guaranteed"),
+        (told.inner, 7, BLUE, "reached by some data in the boxes"),
+        (told.linear, 2, GREEN, "linear"),
+    ):
+        height = place - 0.32 if words == "linear" else place
+        ends = [interval.lower, interval.upper]
+        axes.plot(ends, [height] * 2, color=colour, linewidth=width, solid_capstyle="butt", label=label(words))
+    axes.plot([told.estimate], [place], "o", color="white", markeredgecolor=INK, label=label("estimate"))
+    words = "true value (not in the release)"
+    axes.plot([true] * 2, [place - 0.38, place + 0.38], color=RED, linewidth=2, label=label(words))
 
 
 if __name__ == "__main__":

@@ -17,11 +17,12 @@ from typing import Any
 
 import httpx
 import polars as pl
-from svg import BLUE, FAINT, GREEN, GREY, INK, RED, Picture, Scale, upright
+from plots import BLUE, FAINT, GREEN, GREY, INK, ORANGE, RED, picture
 
 from app.demo.service import running
 
 PICTURES = Path(__file__).parent / "pictures"
+COLOURS = (BLUE, RED, GREEN, ORANGE, INK)
 ACS = Path(__file__).parents[2] / "shared" / "data" / "acs2024"
 TARGET_STATE = "37"
 #: Columns of the survey that say outright who serves, or lead there.
@@ -129,20 +130,15 @@ class Service:
 
 def draw_terms(variable: dict[str, Any], path: Path) -> None:
     """The terms of one variable: how far each value belongs to each."""
-    picture = Picture(720, 220, f"Terms of {variable['column']}")
     low, high = variable["range"]
-    across, up = Scale(low, high, 50, 700), Scale(0, 1, 180, 40)
-    upright(picture, up, left=50, right=700, label=f"grade in each term of {variable['column']}")
-    for place, term in enumerate(variable["terms"]):
-        values = [low + (high - low) * step / 300 for step in range(301)]
-        points = [(across(value), up(grade(term, value))) for value in values]
-        colour = (BLUE, RED, GREEN, GREY, INK)[place % 5]
-        picture.line(points, stroke=colour, stroke_width=2)
-        x, y = max(points, key=lambda point: (-point[1], -abs(point[0] - 375)))
-        picture.text(x, y - 6, term["name"], size=11, anchor="middle", fill=colour)
-    for value in across.ticks(12):
-        picture.text(across(value), 198, f"{value:g}", size=11, anchor="middle")
-    picture.write(path)
+    values = [low + (high - low) * step / 300 for step in range(301)]
+    with picture(path, f"Terms of {variable['column']}", size=(7.5, 2.9)) as axes:
+        for place, term in enumerate(variable["terms"]):
+            style = {"color": COLOURS[place % 5], "linestyle": ("-", "--", "-.", ":")[place % 4]}
+            axes.plot(values, [grade(term, value) for value in values], linewidth=2, label=term["name"], **style)
+        axes.set(xlabel=variable["column"], ylabel="grade in each term", xlim=(low, high), ylim=(0, 1.05))
+        axes.grid(visible=True, axis="y")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
 def grade(term: dict[str, Any], x: float) -> float:
@@ -162,24 +158,26 @@ def grade(term: dict[str, Any], x: float) -> float:
 
 
 def draw_signals(
-    title: str, bars: tuple[str, list[float]], dots: tuple[str, list[float]], marked: list[int], path: Path
+    title: str,
+    places: list[str],
+    bars: tuple[str, list[float]],
+    dots: tuple[str, list[float]],
+    marked: list[int],
+    path: Path,
 ) -> None:
-    """Two signals over the places, one as bars and one as dots; marked places are red."""
-    picture = Picture(960, 320, title)
-    count = len(bars[1])
-    across, up = Scale(-0.5, count - 0.5, 50, 940), Scale(0, max(*bars[1], *dots[1], 1), 270, 50)
-    upright(picture, up, left=50, right=940, label="people")
-    width = 890 / count
-    for place, (high, dot) in enumerate(zip(bars[1], dots[1], strict=True)):
-        left = across(place) - width * 0.35
-        picture.rectangle(left, up(high), width * 0.7, 270 - up(high), fill=FAINT, stroke=GREY, stroke_width=0.5)
-        picture.circle(across(place), up(dot), 3.2, fill=RED if place in marked else BLUE)
-    picture.text(50, 296, title, size=12)
-    picture.rectangle(560, 16, 12, 10, fill=FAINT, stroke=GREY, stroke_width=0.5)
-    picture.text(578, 25, bars[0], size=11)
-    picture.circle(566, 37, 3.2, fill=BLUE)
-    picture.text(578, 41, dots[0], size=11)
-    picture.write(path)
+    """Two signals over the places, one as bars and one as dots; marked places are red squares."""
+    others = [place for place in range(len(places)) if place not in marked]
+    with picture(path, title, size=(9.5, 3.9)) as axes:
+        axes.bar(range(len(places)), bars[1], color=FAINT, edgecolor=GREY, linewidth=0.5, label=bars[0])
+        axes.plot(others, [dots[1][place] for place in others], "o", color=BLUE, markersize=4, label=dots[0])
+        axes.plot(
+            marked, [dots[1][place] for place in marked], "s", color=RED, markersize=5.5, label="the same, marked"
+        )
+        axes.set_xticks(range(len(places)), places, rotation=90, fontsize=6.5)
+        axes.set(ylabel="people", xlim=(-0.7, len(places) - 0.3))
+        axes.set_title(title, fontsize=9)
+        axes.grid(visible=True, axis="y")
+        axes.legend(fontsize=8)
 
 
 def tell(story: Story, service: Service) -> None:
@@ -191,11 +189,13 @@ def tell(story: Story, service: Service) -> None:
     }  # fmt: skip
     model, attack = service.run("audits", spec)
     draw_terms(story.variables[0], PICTURES / "group-terms.svg")
+    places = [", ".join(map(str, value)) for value in attack["parameter_values"]]
     true, seen = attack["signal"], attack["auxiliary_signal"]
     scale = max(true) / max(seen)
     highest = sorted(range(len(seen)), key=lambda place: -seen[place])[:2]
     draw_signals(
-        f"{story.told}: the hidden group, what rules see of it (times {scale:.1f}); red: their two highest places",
+        f"{story.told}: the hidden group, what rules see of it (times {scale:.1f}); red squares: their two highest",
+        places,
         ("people of the group (not in the published file)", true),
         ("sum of memberships by the rules", [value * scale for value in seen]),
         highest,
@@ -208,7 +208,8 @@ def tell(story: Story, service: Service) -> None:
     }  # fmt: skip
     _, result = service.run("anonymizations", asked)
     draw_signals(
-        f"{story.told}: members of the fuzzy group before and after {result['swaps']} swaps; red: the masked places",
+        f"{story.told}: members of the fuzzy group before and after {result['swaps']} swaps; red squares: the masked",
+        places,
         ("before", result["signal_before"]),
         ("after", result["signal_after"]),
         result["masked"],
