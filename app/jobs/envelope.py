@@ -1,42 +1,48 @@
 """The JSON of a job, as `contracts.jobs.Job` declares it.
 
-Built as text: the database hands over its JSON columns as text, a job is read far more often than it is made, and
-building and checking a model for every read costs more than the read itself.
+The database hands over its JSON columns as text, and they go out as they are: a job is read far more often than it is
+made, and building and checking a model for every read costs more than the read itself.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from orjson import Fragment, dumps
 
 from app.contracts.base import rfc3339
 from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord
 from app.db.repositories.job_history import StateChange
 
-_SUCCEEDED_PROGRESS = '{"fraction":1.0,"stage":"done"}'
-
 
 def job_json(record: JobRecord, *, whole: bool = True) -> str:
-    """Render the job; its specification, result and warnings only for who may see the `whole` of it."""
-    spec, result, warnings = record.spec_json, record.result_json or "null", record.warnings_json
-    findings = record.findings_json
-    if not whole:
-        spec, result, warnings, findings = "null", "null", "[]", "[]"
-    started, finished, release = record.started_at, record.finished_at, record.release_id
-    return (
-        f'{{"id":"{record.id}","kind":"{record.kind}","method":"{record.method}","state":"{record.state}",'
-        f'"labels":{record.labels_json},"progress":{_progress(record)},"attempts":{record.attempts},'
-        f'"created_at":"{rfc3339(record.created_at)}",'
-        f'"started_at":{_quoted(rfc3339(started) if started else None)},'
-        f'"finished_at":{_quoted(rfc3339(finished) if finished else None)},'
-        f'"spec":{spec},"result":{result},"warnings":{warnings},'
-        f'"release_id":{_quoted(release)},"findings":{findings},"error":{record.error_json or "null"}}}'
-    )
+    """Render the job; its specification, result, warnings and findings only for who may see the `whole` of it."""
+    shown = {
+        "id": record.id,
+        "kind": record.kind,
+        "method": record.method,
+        "state": record.state,
+        "labels": Fragment(record.labels_json),
+        "progress": _progress(record),
+        "attempts": record.attempts,
+        "created_at": rfc3339(record.created_at),
+        "started_at": _instant(record.started_at),
+        "finished_at": _instant(record.finished_at),
+        "spec": Fragment(record.spec_json) if whole else None,
+        "result": _spliced(record.result_json) if whole else None,
+        "warnings": Fragment(record.warnings_json if whole else "[]"),
+        "release_id": record.release_id,
+        "findings": Fragment(record.findings_json if whole else "[]"),
+        "error": _spliced(record.error_json),
+    }
+    return dumps(shown).decode()
 
 
 def list_json(jobs: Sequence[str], *, next_cursor: str | None) -> str:
     """Render one page of rendered jobs."""
-    return f'{{"items":[{",".join(jobs)}],"next_cursor":{_quoted(next_cursor)}}}'
+    return dumps({"items": [Fragment(one) for one in jobs], "next_cursor": next_cursor}).decode()
 
 
 def as_of(record: JobRecord, change: StateChange) -> JobRecord:
@@ -58,13 +64,17 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
     )
 
 
-def _progress(record: JobRecord) -> str:
+def _progress(record: JobRecord) -> dict[str, Any]:
     if record.state == JobState.SUCCEEDED:
-        return _SUCCEEDED_PROGRESS
+        return {"fraction": 1.0, "stage": "done"}
     if record.state == JobState.QUEUED:  # the row still holds how far an earlier attempt has come
-        return f'{{"fraction":0.0,"stage":{json.dumps(record.stage or "queued")}}}'
-    return f'{{"fraction":{float(record.fraction or 0.0)!r},"stage":{json.dumps(record.stage or "")}}}'
+        return {"fraction": 0.0, "stage": record.stage or "queued"}
+    return {"fraction": float(record.fraction or 0.0), "stage": record.stage or ""}
 
 
-def _quoted(text: str | None) -> str:
-    return "null" if text is None else f'"{text}"'
+def _spliced(text: str | None) -> Fragment | None:
+    return None if text is None else Fragment(text)
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at)

@@ -1,4 +1,8 @@
-"""Delimited text (CSV, TSV) as cells."""
+"""Delimited text (CSV, TSV) as cells.
+
+A reader of our own: polars pads short rows silently, pyarrow accepts unclosed quotes and glues text after a quote to
+it, DuckDB counts records where an error must name the line, and reads no row where line ends are mixed. It is as fast.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
