@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from app.contracts.attacks import CompositionResult, CompositionSpec, DeterminationResult, DeterminationSpec
 from app.contracts.boxes import BoxesResult, BoxesSpec, StatisticResult
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag
@@ -30,7 +31,7 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.WEIGHED,
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
             ),
-            answers=frozenset({"table", "linkage", "count", "classify"}),
+            answers=frozenset({"table", "composition", "determination", "linkage", "count", "classify"}),
         ),
         Method(
             UncertainSpec,
@@ -44,24 +45,26 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.REPEATED_DRAW,
             ),
             draws=True,
-            answers=frozenset({"table", "linkage", "count", "classify"}),
+            answers=frozenset({"table", "composition", "linkage", "count", "classify"}),
         ),
         Method(
             CondensationSpec,
             CondensationResult,
             flags=(Flag.GROUPS_OF_ONE, Flag.KEPT_COLUMNS_NOT_COUNTED),
-            answers=frozenset({"table", "linkage", "count", "classify"}),
+            answers=frozenset({"table", "composition", "linkage", "count", "classify"}),
         ),
         Method(
             SwapsSpec,
             SwapsResult,
             summary=SwapsSummary,
             flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
-            answers=frozenset({"table", "count"}),
+            answers=frozenset({"table", "composition", "count"}),
         ),
         Method(GroupSpec, GroupResult, summary=GroupSummary),
         Method(LinkageSpec, LinkageResult),
         Method(TableSpec, TableResult),
+        Method(CompositionSpec, CompositionResult),
+        Method(DeterminationSpec, DeterminationResult),
         Method(CountSpec, Counts, summary=CountsSummary),
         Method(ClassifySpec, Classified, summary=ClassifiedSummary),
     )

@@ -8,7 +8,7 @@ from app.contracts.jobs import JobKind
 from app.contracts.method import Method
 from app.contracts.methods import METHODS, answering
 from app.errors import FieldError
-from app.jobs import boxes, condensation, groups, linkage, queries, swaps, tables, uncertain
+from app.jobs import attacks, boxes, condensation, groups, linkage, queries, swaps, tables, uncertain
 from app.jobs.inputs import Given
 
 
@@ -37,6 +37,8 @@ RULES: Final[dict[str, Rules]] = {
     "group": Rules(groups.check, groups.fill),
     "linkage": Rules(linkage.check, linkage.fill),
     "table": Rules(tables.check),
+    "composition": Rules(attacks.check_composition, attacks.fill_composition),
+    "determination": Rules(attacks.check_determination),
     "count": Rules(queries.check_count),
     "classify": Rules(queries.check_classify),
 }

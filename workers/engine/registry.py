@@ -13,9 +13,11 @@ from workers.methods.protocol import Runner
 #: method -> "module:attribute" of its runner, an instance or a class without arguments.
 RUNNERS: dict[str, str] = {
     "boxes": "workers.methods.boxes.runner:BoxesRunner",
+    "composition": "workers.methods.composition.runner:CompositionRunner",
     "condensation": "workers.methods.condensation.runner:CondensationRunner",
     "classify": "workers.methods.queries.runner:ClassifyRunner",
     "count": "workers.methods.queries.runner:CountRunner",
+    "determination": "workers.methods.determination.runner:DeterminationRunner",
     "group": "workers.methods.group.runner:GroupRunner",
     "linkage": "workers.methods.linkage.runner:LinkageRunner",
     "ingest": "workers.methods.ingest.runner:IngestRunner",

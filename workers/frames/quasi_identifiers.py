@@ -68,14 +68,14 @@ def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray) -> Cells:
     both = (low.codes.astype(np.int64) + 1) * (len(high.values) + 1) + high.codes + 1
     seen, codes = np.unique(both, return_inverse=True)
     missing = int(bool(len(seen)) and seen[0] == 0)
-    lo, hi = _numbers(lower), _numbers(upper)
+    lo, hi = as_numbers(lower), as_numbers(upper)
     whole = float(np.nanmax(hi, initial=-np.inf) - np.nanmin(lo, initial=np.inf))
     width = np.divide(hi - lo, whole, out=np.zeros(len(lo)), where=np.full(len(lo), whole > 0.0))
     return Cells((codes - missing).astype(np.int32), len(seen) - missing, np.where(np.isnan(width), 1.0, width))
 
 
-def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Numbers, or days, or the places of texts in their order."""
+def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """Numbers, or days since 1970, or the places of texts in their order; NaN where missing."""
     if pa.types.is_date(column.type):
         column = column.cast(pa.int32())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -85,12 +85,28 @@ def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
 
 
 def _sets(column: pa.ChunkedArray) -> Cells:
-    listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-    found = coded(_joined(column) if listed else column)
-    members = [frozenset(text.split(_BETWEEN)) if listed else _members(text) for text in found.values.to_pylist()]
+    codes, members = members_of(column, Form.SET)
     values = len(frozenset[str]().union(*members))
     share = np.array([len(one) / values if len(one) > 1 else 0.0 for one in members] + [1.0])  # the last is that of -1
-    return Cells(found.codes, len(found.values), share[found.codes])
+    return Cells(codes, len(members), share[codes])
+
+
+def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozenset[str]]]:
+    """A column of values or sets as codes, and for each code the values that it allows, as text.
+
+    Parameters
+    ----------
+    column
+        Values, lists, or sets written as JSON arrays.
+    form
+        What its cells are: `PLAIN` or `SET`.
+    """
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        found = coded(_joined(column))
+        return found.codes, [frozenset(text.split(_BETWEEN)) for text in found.values.to_pylist()]
+    found = coded(column)
+    texts = pl.Series(pl.from_arrow(found.values)).cast(pl.String).to_list()
+    return found.codes, [_members(text) if form is Form.SET else frozenset({text}) for text in texts]
 
 
 def _joined(column: pa.ChunkedArray) -> pa.ChunkedArray:

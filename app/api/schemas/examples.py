@@ -122,6 +122,26 @@ AUDITS: Final = _named(
             "release_id": RELEASE,
             "dataset_id": DATASET,
         },
+        "composition: what a release and those before it tell together": {
+            "method": "composition",
+            "release_ids": [RELEASE],
+            "sensitive": ["job"],
+        },
+        "composition: tables that others released of the same people": {
+            "method": "composition",
+            "dataset_ids": [DATASET],
+            "dataset_id": DATASET,
+            "columns": ["region", "age"],
+            "k": 2,
+            "require": {"k": 2, "share_below": 0.01},
+        },
+        "determination: what a release gives away": {"method": "determination", "release_ids": [RELEASE]},
+        "determination: incomes in hundreds": {
+            "method": "determination",
+            "release_ids": [RELEASE],
+            "grid": {"income": 100.0},
+            "require": {"share_determined": 0.05, "share_certain": 0.2},
+        },
         "table: what is demanded of a table that others anonymized": {
             "method": "table",
             "dataset_id": DATASET,

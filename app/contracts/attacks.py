@@ -1,0 +1,164 @@
+"""Audits of releases together and of what they leave: `composition`, `determination`."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.contracts.base import Contract, MisplacedError
+from app.contracts.columns import ColumnName, check_different
+from app.contracts.findings import Finding
+from app.contracts.ids import DatasetId, ReleaseId
+from app.contracts.jobs import JobKind, JobSpec
+
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class CompositionDemands(Contract):
+    """What is required of releases together."""
+
+    k: float | None = Field(default=None, strict=True, ge=1, description="Least persons that boxes together leave.")
+    candidates: float | None = Field(default=None, strict=True, ge=1, description="Least rows joined by kept columns.")
+    expected: float | None = Field(
+        default=None, strict=True, ge=1, description="Least records that fit all noisy rows."
+    )
+    l: int | None = Field(default=None, strict=True, ge=1, description="Least distinct values.")  # noqa: E741
+    alpha: Share | None = Field(default=None, description="Largest share of a sensitive value.")
+    share_below: Share | None = Field(default=None, description="Largest share of persons with fewer than k.")
+
+
+class CompositionSpec(JobSpec):
+    """What several releases of the same data tell together."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    method: Literal["composition"] = Field(description="What several releases tell together.")
+    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=50, description="Releases of this service.")
+    dataset_ids: tuple[DatasetId, ...] = Field(
+        default=(), max_length=50, description="Tables of the same persons that others released, uploaded here."
+    )
+    dataset_id: DatasetId | None = Field(
+        default=None, description="The original that they are all of; default: that of the releases."
+    )
+    columns: tuple[ColumnName, ...] = Field(
+        default=(),
+        max_length=60,
+        description="Columns that join the tables of `dataset_ids` to the original: as they are, as bounds or as sets; "
+        "a table is joined by those that it has.",
+    )
+    k: float | None = Field(
+        default=None,
+        strict=True,
+        ge=1,
+        description="Persons that are to remain; default: the least k of the releases, or 5.",
+    )
+    sensitive: tuple[ColumnName, ...] = Field(
+        default=(), max_length=50, description="Columns of the original whose diversity is looked at."
+    )
+    person: ColumnName | None = Field(default=None, description="Column of the original that says whose record it is.")
+    require: CompositionDemands | None = Field(default=None, description="Demands; default: k.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_different(field="release_ids", names=self.release_ids)
+        check_different(field="dataset_ids", names=self.dataset_ids)
+        if not self.release_ids and not self.dataset_ids:
+            raise MisplacedError("there is nothing to compose", "release_ids")
+        if self.dataset_ids and self.dataset_id is None:
+            raise MisplacedError("tables that others released are composed over their original", "dataset_id")
+        if self.dataset_ids and not self.columns:
+            raise MisplacedError("these columns join the tables to the original", "columns")
+        return self
+
+
+class ComposedColumn(Contract):
+    """A sensitive column over the persons that cannot be told apart."""
+
+    column: str = Field(description="As named.")
+    l: int = Field(description="Distinct values in the least diverse group.")  # noqa: E741
+    alpha: float = Field(description="Greatest share of one value in a group.")
+    homogeneous: float = Field(description="Share of records whose group has one value.")
+
+
+class CompositionResult(Contract):
+    """Result of a `composition` job; restricted to its owner."""
+
+    method: Literal["composition"] = Field(default="composition", description="The job's method.")
+    records: int = Field(description="Records of the original that are in some release.")
+    releases: int = Field(description="Releases and tables that were composed.")
+    k: float = Field(description="Persons that are to remain.")
+    least: float = Field(description="Persons that remain: the least of what follows.")
+    groups: int = Field(description="Sets of records that agree in all boxes.")
+    overlay: int | None = Field(description="Persons in the smallest such set; null: no release has boxes.")
+    overlay_below: float | None = Field(description="Share of the persons in sets of fewer than k.")
+    candidates: int | None = Field(description="Fewest rows that may be a person's, joined by kept columns alone.")
+    candidates_below: float | None = Field(description="Share of the persons with fewer than k of them.")
+    expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
+    expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
+    changed: int | None = Field(description="Fewest rows by which a box and today's records differ; null: none.")
+    sensitive: tuple[ComposedColumn, ...] = Field(description="By column.")
+    passed: bool = Field(description="Whether all that is required is met.")
+    findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
+    verdict: str = Field(description="The whole in one sentence.")
+    meaning: dict[str, str] = Field(description="What each figure says.")
+
+
+class DeterminationDemands(Contract):
+    """What is required of the cells of a release."""
+
+    share_determined: Share | None = Field(default=None, description="Largest share of a column's cells.")
+    share_certain: Share | None = Field(default=None, description="Largest share of rows whose kept value a box tells.")
+    share_nearly_certain: Share | None = Field(default=None, description="The same with probability 0.9 or more.")
+    t: Annotated[float, Field(strict=True, ge=0)] | None = Field(default=None, description="Largest distance.")
+
+
+class DeterminationSpec(JobSpec):
+    """Which values a release gives away although it names nobody."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    method: Literal["determination"] = Field(description="Which values a release gives away.")
+    release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=50, description="Releases, one by one.")
+    grid: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="Steps of columns whose values lie on a grid; whole numbers and days have 1."
+    )
+    require: DeterminationDemands | None = Field(default=None, description="Demands; default: nothing is determined.")
+
+
+class DeterminedColumn(Contract):
+    """A column whose values were generalized."""
+
+    column: str = Field(description="The column.")
+    share_determined: float = Field(description="Share of its cells that leave a single value.")
+    mean_values: float | None = Field(
+        description="Mean number of values a cell leaves; null: any number between bounds."
+    )
+
+
+class HomogeneousColumn(Contract):
+    """A column that was kept."""
+
+    column: str = Field(description="The column.")
+    share_certain: float = Field(description="Share of rows whose box has one value of it.")
+    share_nearly_certain: float = Field(description="Share of rows whose box gives one value 0.9 or more.")
+    t: float = Field(description="Largest distance of a box to the release: ordered for numbers and days, else equal.")
+    attribution: float = Field(description="How often a value drawn from a row's box is its own (CAP).")
+    baseline: float = Field(description="The same with the whole release as one box.")
+
+
+class DeterminedRelease(Contract):
+    """What one release gives away."""
+
+    release_id: str = Field(description="The release.")
+    columns: tuple[DeterminedColumn, ...] = Field(description="Columns that were generalized.")
+    kept: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
+
+
+class DeterminationResult(Contract):
+    """Result of a `determination` job; restricted to its owner."""
+
+    method: Literal["determination"] = Field(default="determination", description="The job's method.")
+    releases: tuple[DeterminedRelease, ...] = Field(description="One by one.")
+    passed: bool = Field(description="Whether all that is required is met.")
+    findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
+    verdict: str = Field(description="The whole in one sentence.")
+    meaning: dict[str, str] = Field(description="What each figure says.")

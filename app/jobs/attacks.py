@@ -1,0 +1,71 @@
+"""What the specifications of audits of several releases and what they name decide before a job is accepted."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from app.contracts.attacks import CompositionSpec, DeterminationSpec
+from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.quasi_identifiers import all_understood
+from app.errors import FieldError, pointer
+from app.jobs.inputs import Given
+
+DEFAULT_K: Final = 5.0
+
+
+def fill_composition(spec: CompositionSpec, given: Given) -> CompositionSpec:
+    """The specification with the releases' original, and with their least k."""
+    releases = listed(given.releases, "release_ids").values()
+    original = spec.dataset_id or next(iter(dict.fromkeys(one.dataset_id for one in releases)), None)
+    least = min((float(one.spec["k"]) for one in releases if one.spec.get("k") is not None), default=DEFAULT_K)
+    return spec.model_copy(update={"dataset_id": original, "k": spec.k if spec.k is not None else max(least, 1.0)})
+
+
+def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these releases and this original, each with its pointer."""
+    original = {column.name for column in given.profile().columns}
+    return [
+        *_releases(spec, listed(given.releases, "release_ids"), original),
+        *_tables(spec, given, original),
+        *(
+            FieldError(where, f"the original has no column {name!r}")
+            for where, name in _named(spec)
+            if name not in original
+        ),
+    ]
+
+
+def _releases(spec: CompositionSpec, releases: dict[str, ReleaseInput], original: set[str]) -> Iterator[FieldError]:
+    for role, one in releases.items():
+        if one.method == "uncertain" and (not one.linked or one.dataset_id != spec.dataset_id):
+            detail = (
+                "which record each row of this release stands for is known for its own original only, while it is kept"
+            )
+            yield FieldError(f"/{role}", detail)
+        if one.method == "boxes" and (missing := [name for name in one.spec["columns"] if name not in original]):
+            yield FieldError(f"/{role}", f"the original has no column {missing[0]!r}, which this release is about")
+
+
+def _tables(spec: CompositionSpec, given: Given, original: set[str]) -> Iterator[FieldError]:
+    for role, one in listed(given.datasets, "dataset_ids").items():
+        if not all_understood(spec.columns, {column.name for column in one.columns}):
+            yield FieldError(f"/{role}", "this table has none of `columns`")
+    for index, name in enumerate(spec.columns):
+        if name not in original:
+            yield FieldError(pointer("columns", index), f"the original has no column {name!r}")
+
+
+def _named(spec: CompositionSpec) -> Iterator[tuple[str, str]]:
+    if spec.person is not None:
+        yield "/person", spec.person
+    for index, name in enumerate(spec.sensitive):
+        yield pointer("sensitive", index), name
+
+
+def check_determination(spec: DeterminationSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these releases, each with its pointer."""
+    columns = {name for one in given.releases.values() for name in one.spec["columns"]}
+    return [
+        FieldError(pointer("grid", name), f"none of the releases is about {name!r}")
+        for name in spec.grid
+        if name not in columns
+    ]

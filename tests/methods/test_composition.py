@@ -1,0 +1,139 @@
+"""The audits `composition` and `determination`, against joining releases row by row."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.in_process import Bench
+
+COLUMNS = ["x", "y"]
+
+
+def people(n: int = 300) -> pl.DataFrame:
+    rng = np.random.default_rng(6)
+    return pl.DataFrame(
+        {
+            "x": rng.integers(0, 60, n),
+            "y": rng.normal(size=n).round(2),
+            "home": np.arange(n) // 2,
+            "ill": rng.choice(["no", "yes"], n, p=[0.8, 0.2]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    frame = people()
+    bench.dataset("people", frame)
+    boxes = {"method": "boxes", "dataset_id": "people", "keep": ["ill"]}
+    bench.release("five", boxes | {"columns": COLUMNS, "k": 5})
+    bench.release("six", boxes | {"columns": COLUMNS, "k": 6}, seed=1)
+    bench.release("noise", {"method": "uncertain", "dataset_id": "people", "columns": COLUMNS, "k": 5})
+    decade = (frame["x"] // 20 * 20).alias("x_lo")
+    named = (
+        pl.when(frame["ill"] == "yes").then(pl.lit(json.dumps(["yes"]))).otherwise(pl.lit(json.dumps(["no", "may"])))
+    )
+    others = frame.select(decade, (decade + 19).alias("x_hi"), named.alias("ill_set"), pl.col("y"))
+    bench.dataset("others", others.drop("y").sample(fraction=1, shuffle=True, seed=1))
+    return bench
+
+
+def rows_of(bench: Bench, name: str) -> pl.DataFrame:
+    outcome = bench.releases[name]
+    assert outcome.method == "boxes"
+    path = next(path for (kind, one), path in bench.files.items() if one == name and kind == "release")
+    return pl.read_parquet(path)
+
+
+def place(frame: pl.DataFrame, rows: pl.DataFrame) -> list[int]:
+    """The box of every record, by looking at all of them: half-open, but for what no later box begins with."""
+    boxes = rows.unique("box").sort("box")
+    found = []
+    for record in frame.select(COLUMNS).iter_rows():
+        inside = [
+            box["box"]
+            for box in boxes.iter_rows(named=True)
+            if all(box[f"{c}_lo"] <= v <= box[f"{c}_hi"] for c, v in zip(COLUMNS, record, strict=True))
+        ]
+        strictly = [
+            box
+            for box in inside
+            if all(
+                v < boxes.filter(pl.col("box") == box)[f"{c}_hi"][0] or v == boxes[f"{c}_hi"].max()
+                for c, v in zip(COLUMNS, record, strict=True)
+            )
+        ]
+        (only,) = strictly
+        found.append(only)
+    return found
+
+
+def test_two_releases_are_joined_as_by_hand(bench: Bench) -> None:
+    frame = people()
+    found = bench.run(
+        {"method": "composition", "release_ids": ["five", "six"], "k": 5, "sensitive": ["ill"], "person": "home"}
+    ).result
+    rows = {name: rows_of(bench, name) for name in ("five", "six")}
+    places = {name: place(frame, one) for name, one in rows.items()}
+    groups: dict[Any, list[int]] = {}
+    for at, key in enumerate(zip(places["five"], places["six"], strict=True)):
+        groups.setdefault(key, []).append(at)
+    homes = [len({at // 2 for at in group}) for group in groups.values()]
+    assert (found["groups"], found["overlay"], found["least"]) == (len(groups), min(homes), min(homes))
+    assert found["overlay_below"] == pytest.approx(sum(n for n in homes if n < 5) / sum(homes))
+    shown = {name: Counter(one.select("box", "ill").iter_rows()) for name, one in rows.items()}
+    joint = [
+        sum(min(shown["five"][places["five"][at], v], shown["six"][places["six"][at], v]) for v in ("no", "yes"))
+        for at in range(len(frame))
+    ]
+    assert found["candidates"] == min(joint)
+    values = [frame["ill"].gather(group) for group in groups.values()]
+    assert found["sensitive"][0]["l"] == min(one.n_unique() for one in values)
+    alone = sum(len(one) for one in values if one.n_unique() == 1)
+    assert found["sensitive"][0]["homogeneous"] == pytest.approx(alone / len(frame))
+    assert found["passed"] == (min(homes) >= 5)
+    assert [one["limit"] for one in found["findings"]] == ([] if found["passed"] else [5.0])
+
+
+def test_one_release_keeps_what_it_promised_and_noise_beside_it_does_not(bench: Bench) -> None:
+    alone = bench.run({"method": "composition", "release_ids": ["five"]}).result
+    assert (alone["k"], alone["overlay"], alone["passed"]) == (5, 5, True)
+    both = bench.run({"method": "composition", "release_ids": ["five", "noise"]}).result
+    assert both["overlay"] == 5
+    assert both["expected"] < 5
+    assert not both["passed"]
+
+
+def test_a_table_that_others_released_is_joined_by_its_bounds_and_sets(bench: Bench) -> None:
+    spec = {"method": "composition", "dataset_ids": ["others"], "dataset_id": "people", "columns": ["x", "ill"]}
+    found = bench.run(spec).result
+    frame = people()
+    sizes = frame.group_by(frame["x"] // 20, "ill").len()["len"]
+    assert (found["overlay"], found["groups"]) == (sizes.min(), len(sizes))
+    assert found["k"] == 5
+    both = bench.run(spec | {"release_ids": ["five"], "require": {"share_below": 0.0}}).result
+    pairs = Counter(zip(place(frame, rows_of(bench, "five")), frame["x"] // 20, frame["ill"], strict=True))
+    assert both["overlay"] == min(pairs.values())
+    assert both["findings"][0]["figure"] == pytest.approx(sum(n for n in pairs.values() if n < 5) / len(frame))
+
+
+def test_values_that_boxes_give_away_are_counted(bench: Bench) -> None:
+    spec = {"method": "determination", "release_ids": ["five"], "grid": {"x": 1.0, "y": 0.01}}
+    found = bench.run(spec | {"require": {"share_certain": 0.5}}).result
+    rows = rows_of(bench, "five")
+    told = {one["column"]: one for one in found["releases"][0]["columns"]}
+    top = rows["x_hi"].max()
+    left = [
+        sum(lo <= v < hi or v == hi == top for v in range(-1, 62)) for lo, hi in rows.select("x_lo", "x_hi").iter_rows()
+    ]
+    assert told["x"]["mean_values"] == pytest.approx(np.mean(left))
+    assert told["x"]["share_determined"] == pytest.approx(np.mean([one <= 1 for one in left]))
+    (ill,) = found["releases"][0]["kept"]
+    alone = rows.filter(pl.col("ill").n_unique().over("box") == 1)
+    assert ill["share_certain"] == pytest.approx(len(alone) / len(rows))
+    assert found["passed"] == (ill["share_certain"] <= 0.5)

@@ -1,0 +1,145 @@
+"""Tables whose cells are values, bounds or sets: their different rows as boxes, and records of the original."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from app.contracts.quasi_identifiers import Form, QuasiIdentifier
+from workers.algorithms.tables.classes import classes
+from workers.frames.codes import coded
+from workers.frames.quasi_identifiers import as_numbers, members_of
+
+Orders: TypeAlias = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Generalized:
+    """Different rows of a table, B of them.
+
+    Attributes
+    ----------
+    numeric, nominal
+        Names of what `lower`, `upper` and `sets` are about.
+    lower, upper
+        Closed bounds, shape (B, n); both minus infinity where missing.
+    sets
+        Which values each allows, shape (B, values) each; a missing cell allows the missing value, the last, alone.
+    books
+        The values, as text.
+    of_row
+        Which of them each row is, shape (rows,).
+    """
+
+    numeric: tuple[str, ...]
+    nominal: tuple[str, ...]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    sets: tuple[NDArray[np.bool_], ...]
+    books: tuple[tuple[str, ...], ...]
+    of_row: NDArray[np.int64]
+
+
+def generalized(path: Path, wanted: Sequence[QuasiIdentifier], orders: Orders | None = None) -> Generalized:
+    """Read quasi-identifiers of a Parquet file as boxes.
+
+    Parameters
+    ----------
+    path
+        The typed copy of a dataset, or a release.
+    wanted
+        Quasi-identifiers, whose columns it has.
+    orders
+        Values of ordinal columns, in their order.
+    """
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        table = file.read(columns=list(dict.fromkeys(name for one in wanted for name in one.columns)))
+    codes, bounds, sets, books = [], [], [], []
+    bounded = [one for one in wanted if one.form is Form.BOUNDS]
+    others = [one for one in wanted if one.form is not Form.BOUNDS]
+    for one in bounded:
+        ends = [_ranked(table.column(name), (orders or {}).get(one.name)) for name in one.columns]
+        bounds.append([np.where(np.isnan(end), -np.inf, end) for end in ends])
+        codes += [np.unique(end, return_inverse=True)[1].astype(np.int32) for end in bounds[-1]]
+    for one in others:
+        found, members = members_of(table.column(one.columns[0]), one.form)
+        book = tuple(sorted(frozenset[str]().union(*members)))
+        allowed = np.zeros((len(members) + 1, len(book) + 1), dtype=np.bool_)
+        for row, held in enumerate(members):
+            allowed[row, [book.index(value) for value in held]] = True
+        allowed[-1, -1] = True
+        codes.append(found)
+        sets.append((found, allowed))
+        books.append(book)
+    kinds = classes(np.array(codes, dtype=np.int32))
+    first = kinds.first
+    return Generalized(
+        numeric=tuple(one.name for one in bounded),
+        nominal=tuple(one.name for one in others),
+        lower=np.array([ends[0][first] for ends in bounds]).reshape(len(bounds), len(first)).T.copy(),
+        upper=np.array([ends[1][first] for ends in bounds]).reshape(len(bounds), len(first)).T.copy(),
+        sets=tuple(allowed[found[first]] for found, allowed in sets),
+        books=tuple(books),
+        of_row=kinds.of_record,
+    )
+
+
+def records_for(
+    path: Path, boxes: Generalized, orders: Orders | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Records of an original as these boxes speak of them.
+
+    Returns
+    -------
+    Numbers, shape (N, n), minus infinity where missing; and codes in the books, shape (N, m), the book's length where
+    missing and one more where no box has the value.
+    """
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        table = file.read(columns=list(dict.fromkeys((*boxes.numeric, *boxes.nominal))))
+        rows = file.metadata.num_rows
+    numbers = np.empty((rows, len(boxes.numeric)))
+    for j, name in enumerate(boxes.numeric):
+        column = _ranked(table.column(name), (orders or {}).get(name))
+        numbers[:, j] = np.where(np.isnan(column), -np.inf, column)
+    codes = np.empty((rows, len(boxes.nominal)), dtype=np.int64)
+    for j, name in enumerate(boxes.nominal):
+        found, members = members_of(table.column(name), Form.PLAIN)
+        place = {value: code for code, value in enumerate(boxes.books[j])}
+        known = [place.get(next(iter(one)), len(place) + 1) for one in members]
+        codes[:, j] = np.array([*known, len(place)])[found]
+    return numbers, codes
+
+
+def _ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.float64]:
+    if order is None:
+        return as_numbers(column)
+    ranks = pc.index_in(column, value_set=pa.array(order, column.type)).cast(pa.float64())
+    return np.asarray(ranks.to_numpy(), dtype=np.float64)
+
+
+def kept_together(paths: Sequence[Path], names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Numbers of the combinations of values that rows of several files have in the same columns; texts compare."""
+    if not names:
+        return [np.zeros(pq.read_metadata(path).num_rows, dtype=np.int64) for path in paths]
+    tables = []
+    for path in paths:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            tables.append(file.read(columns=list(names)))
+    codes = []
+    for name in names:
+        columns = [_texts(table.column(name)) for table in tables]
+        codes.append(coded(pa.chunked_array([chunk for column in columns for chunk in column.chunks])).codes)
+    ends = np.cumsum([table.num_rows for table in tables])[:-1]
+    return np.split(classes(np.array(codes, dtype=np.int32)).of_record, ends)
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    series = pl.Series(pl.from_arrow(column)).cast(pl.String)
+    return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.oldest())])

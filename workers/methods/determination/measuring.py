@@ -1,0 +1,132 @@
+"""The audit `determination`: what the cells of a release of boxes leave, and what boxes tell of kept columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.attacks import DeterminedColumn, DeterminedRelease, HomogeneousColumn
+from app.contracts.quasi_identifiers import Form, QuasiIdentifier
+from workers.algorithms.tables.homogeneity import determined as share_determined
+from workers.algorithms.tables.homogeneity import homogeneity, points
+from workers.frames.codes import Coded, coded_columns
+from workers.frames.generalized import Generalized, generalized
+from workers.methods.context import JobContext
+
+#: Types of bounds whose values are whole.
+_WHOLE: Final = frozenset({"integer", "date"})
+_ORDERED: Final = frozenset({"integer", "number", "date"})
+
+
+@dataclass(frozen=True, slots=True)
+class Determined:
+    """A release that was read.
+
+    Attributes
+    ----------
+    id
+        Of the release.
+    boxes
+        Its different rows.
+    counts
+        Rows of each, shape (B,).
+    whole
+        Numeric columns that have whole numbers, days or ranks, from the types of their bounds.
+    closed
+        Whether upper bounds may be values themselves.
+    kept
+        Kept columns, with whether their order means distance.
+    box
+        Box of each row, shape (rows,).
+    """
+
+    id: str
+    boxes: Generalized
+    counts: NDArray[np.int64]
+    whole: frozenset[str]
+    closed: bool
+    kept: tuple[tuple[str, Coded, bool], ...]
+    box: NDArray[np.int64]
+
+
+def read(job: JobContext, role: str) -> Determined:
+    """Read one release."""
+    release, path = job.releases[role], job.release_path(role)
+    types = {column.name: str(column.type) for column in release.columns}
+    columns = tuple(release.spec["columns"])
+    wanted = [
+        QuasiIdentifier(name, Form.SET, (f"{name}_set",))
+        if f"{name}_set" in types
+        else QuasiIdentifier(name, Form.BOUNDS, (f"{name}_lo", f"{name}_hi"))
+        for name in columns
+    ]
+    orders = dict(release.spec.get("ordinal") or {})
+    boxes = generalized(path, wanted, orders)
+    names = tuple(release.spec.get("keep", ()))
+    kept = coded_columns(path, names)
+    return Determined(
+        id=release.id,
+        boxes=boxes,
+        counts=np.bincount(boxes.of_row).astype(np.int64),
+        whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),
+        closed=release.spec.get("bounds") == "tight",
+        kept=tuple((name, one, types[name] in _ORDERED) for name, one in zip(names, kept, strict=True)),
+        box=coded_columns(path, ["box"])[0].codes.astype(np.int64),
+    )
+
+
+def determined(one: Determined, grid: Mapping[str, float]) -> DeterminedRelease:
+    """What one release gives away."""
+    return DeterminedRelease(
+        release_id=one.id,
+        columns=(*_numbers(one, grid), *_sets(one)),
+        kept=tuple(_kept(name, column, one.box, ordered=ordered) for name, column, ordered in one.kept),
+    )
+
+
+def _numbers(one: Determined, grid: Mapping[str, float]) -> list[DeterminedColumn]:
+    boxes = one.boxes
+    step = np.array([grid.get(name, 1.0 if name in one.whole else 0.0) for name in boxes.numeric])
+    lower, upper = (np.where(np.isinf(side), np.nan, side) for side in (boxes.lower, boxes.upper))
+    whole = np.array([name in one.whole for name in boxes.numeric], dtype=np.bool_)
+    closed = np.broadcast_to(whole | one.closed, lower.shape) | (upper == np.nanmax(upper, axis=0, initial=-np.inf))
+    left = points(lower, upper, step, closed)
+    shares = share_determined(left, one.counts)
+    return [
+        DeterminedColumn(
+            column=name, share_determined=float(shares[j]), mean_values=_mean(left[:, j], one.counts, step[j] > 0.0)
+        )
+        for j, name in enumerate(boxes.numeric)
+    ]
+
+
+def _sets(one: Determined) -> list[DeterminedColumn]:
+    found = []
+    for name, allowed in zip(one.boxes.nominal, one.boxes.sets, strict=True):
+        left = np.where(allowed[:, -1], np.nan, allowed[:, :-1].sum(axis=1))[:, None]
+        share = float(share_determined(left, one.counts)[0])
+        found.append(
+            DeterminedColumn(column=name, share_determined=share, mean_values=_mean(left[:, 0], one.counts, True))
+        )
+    return found
+
+
+def _mean(left: NDArray[np.float64], counts: NDArray[np.int64], finite: bool) -> float | None:
+    known = ~np.isnan(left)
+    if not finite or not known.any():
+        return None
+    return float(np.average(left[known], weights=counts[known]))
+
+
+def _kept(name: str, column: Coded, box: NDArray[np.int64], *, ordered: bool) -> HomogeneousColumn:
+    found = homogeneity(box, column.codes.astype(np.int64))
+    return HomogeneousColumn(
+        column=name,
+        share_certain=found.share_certain,
+        share_nearly_certain=found.share_nearly_certain,
+        t=found.t_ordered if ordered else found.t_equal,
+        attribution=found.attribution,
+        baseline=found.baseline,
+    )

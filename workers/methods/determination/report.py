@@ -1,0 +1,68 @@
+"""The audit `determination`: what is required, what is found, and the whole in a sentence."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from app.contracts.attacks import DeterminationDemands, DeterminationResult, DeterminationSpec, DeterminedRelease
+from app.contracts.findings import Finding, Severity
+
+MEANING: Final = {
+    "share_determined": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",
+    "mean_values": "How many values a cell leaves on average.",
+    "share_certain": "Rows of a box that all have one kept value: who knows the box of a person has learned it.",
+    "share_nearly_certain": "The same where nine of ten rows have it.",
+    "t": "How far the kept values of a box lie from those of the whole release: 0 is no difference.",
+    "attribution": "How often a guess drawn from a person's box is right; `baseline` is a guess without the box.",
+}
+#: Above this share a finding that nobody demanded is more than a remark.
+_MUCH: Final = 0.05
+
+
+def result(spec: DeterminationSpec, found: Sequence[DeterminedRelease]) -> DeterminationResult:
+    """The job's result."""
+    findings = tuple(_findings(spec.require, found))
+    worst = max(findings, key=lambda one: one.figure or 0.0, default=None)
+    many = f"The {len(found)} releases" if len(found) > 1 else "The release"
+    verdict = f"{many} give{'' if len(found) > 1 else 's'} no value away." if worst is None else f"{worst.detail}."
+    return DeterminationResult(
+        releases=tuple(found),
+        passed=not findings if spec.require is not None else not any(one.severity is Severity.HIGH for one in findings),
+        findings=findings,
+        verdict=verdict,
+        meaning=MEANING,
+    )
+
+
+def _findings(require: DeterminationDemands | None, found: Sequence[DeterminedRelease]) -> Iterator[Finding]:
+    for release in found:
+        for column in release.columns:
+            what = (
+                f"of the cells of {column.column!r} in {release.release_id} show a value; `minimum_width` leaves more"
+            )
+            yield from _judged("share_determined", column.share_determined, what, require)
+        for kept in release.kept:
+            where = f"in {release.release_id}"
+            certain = f"of the rows {where} are in boxes with one value of {kept.column!r}; `l` asks for several"
+            yield from _judged("share_certain", kept.share_certain, certain, require)
+            nearly = (
+                f"of the rows {where} have a box that tells {kept.column!r} with probability 0.9; `alpha` bounds it"
+            )
+            yield from _judged("share_nearly_certain", kept.share_nearly_certain, nearly, require, silent=True)
+            far = f"is how far a box {where} lies from the whole in {kept.column!r}; `t` bounds it"
+            yield from _judged("t", kept.t, far, require, silent=True)
+
+
+def _judged(
+    name: str, figure: float, what: str, require: DeterminationDemands | None, *, silent: bool = False
+) -> Iterator[Finding]:
+    """A finding where a figure is above what is required; where nothing is, above 0, unless that is to be expected."""
+    limit = None if require is None else getattr(require, name)
+    if limit is None and (require is not None or silent):
+        return
+    if figure > (limit or 0.0) + 1e-12:
+        shown = f"{figure:.3g}" if name == "t" else f"{figure:.1%}"
+        demanded = limit is not None
+        severity = Severity.HIGH if demanded else Severity.MEDIUM if figure > _MUCH else Severity.LOW
+        yield Finding(
+            audit="determination", severity=severity, detail=f"{shown} {what}", figure=figure, limit=limit or 0.0
+        )

@@ -1,0 +1,86 @@
+"""A method's runner once more, inside an audit: on the same records, on others, or with another specification."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.contracts.inputs import DatasetInput, Inputs
+from workers.methods.context import InputFile, JobContext
+from workers.methods.outcome import Outcome
+from workers.methods.protocol import Keyed, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is run: a specification on a dataset that lies in a file.
+
+    Attributes
+    ----------
+    method
+        The method's name.
+    spec
+        Its specification, defaults filled in.
+    dataset
+        What is said of the dataset.
+    path
+        Its typed copy.
+    scratch
+        Where the release is written.
+    """
+
+    method: str
+    spec: Mapping[str, Any]
+    dataset: DatasetInput
+    path: Path
+    scratch: Path
+
+
+def run_again(runner: Runner[Any], job: JobContext, again: Again, *, fraction: float, stage: str) -> Outcome:
+    """Run a method to its end; nothing of it leaves the audit.
+
+    Random choices are the same in every run, so that runs differ by their records and their specifications alone:
+    none of them is published.
+
+    Parameters
+    ----------
+    runner : of the method.
+    job : the audit's, which hears of the progress.
+    again : what is run.
+    fraction, stage : how far the audit has come.
+
+    Raises
+    ------
+    app.errors.SureboxError
+        What the method says of these records.
+    """
+    again.scratch.mkdir(parents=True, exist_ok=True)
+
+    def lay(kind: InputFile, field: str) -> Path | None:
+        return again.path if (kind, field) == (InputFile.DATASET, "dataset_id") else None
+
+    inner = replace(
+        job,
+        method=again.method,
+        spec={**again.spec, "formats": ["parquet"]},
+        seed=None,
+        inputs=Inputs(datasets={"dataset_id": again.dataset}),
+        draw=1,
+        scratch=again.scratch,
+        part=None,
+        lay=lay,
+        on_tick=lambda _: job.tick(fraction, stage),
+        secrets={},
+    )
+    if isinstance(runner, Keyed):
+        secrets = {name: hashlib.sha256(name.encode()).digest() for name in runner.keyed_by(inner)}
+        inner = replace(inner, secrets=secrets)
+    rng = np.random.default_rng(0)
+    state = runner.init(inner, rng=rng)
+    while not runner.done(state):
+        state = runner.step(state, rng=rng)
+        job.tick(fraction, stage)
+    return runner.finish(state, inner, rng=rng)
