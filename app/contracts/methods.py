@@ -12,7 +12,8 @@ from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.linkage import LinkageResult, LinkageSpec
 from app.contracts.method import Method, method_name
 from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
-from app.contracts.swaps import SwapsResult, SwapsSpec, SwapsSummary
+from app.contracts.swap_results import SwapsResult, SwapsSummary
+from app.contracts.swaps import SwapsSpec
 from app.contracts.table_results import TableResult
 from app.contracts.tables import TableSpec
 from app.contracts.uncertain import EstimatedStatistic, UncertainResult, UncertainSpec

@@ -2,27 +2,23 @@
 
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, MisplacedError, may_lack
+from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.ids import DatasetId, JobId
 from app.contracts.jobs import JobKind, ReleasingSpec
 from app.contracts.microfiles import (
     MOST_VALUES,
     MOST_VARIABLES,
-    CellValue,
     OutlierOptions,
     ParameterValue,
     Recodings,
-    RecordCounts,
     Variable,
     check_variables,
 )
 
-#: Swaps that the restricted result lists; there may be more.
-LISTED_SWAPS: Final = 10_000
 #: Generations of all runs together: the result tells the course of each.
 MOST_GENERATIONS: Final = 1_000_000
 _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
@@ -169,6 +165,7 @@ class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    version: ClassVar[int] = 3  # `profile`, `decoys`
 
     method: Literal["swaps"] = Field(description="Outlier regions masked by records that exchange their regions.")
     parameter: tuple[ColumnName, ...] = Field(
@@ -188,6 +185,21 @@ class SwapsSpec(ReleasingSpec):
     mask: SwapMask = Field(
         default="outliers",
         description="What is masked; `outliers`: every outlier not excluded, down to the largest value that is none.",
+    )
+    profile: tuple[Annotated[float, Field(strict=True, gt=0, le=1)], ...] = Field(
+        default=(0.5, 0.4, 0.3, 0.2, 0.1),
+        min_length=1,
+        max_length=20,
+        description="Alphas at which masked places must not stand out, nor by those who almost reach the model's own. "
+        "The model's alpha alone, with `decoys` 0, is the paper's letter.",
+    )
+    decoys: float = Field(
+        default=0.1,
+        strict=True,
+        ge=0,
+        le=10,
+        description="Swaps between unmasked places, as a share of those that mask; at 1 it is an even chance that a "
+        "moved member comes from a masked place.",
     )
     sources: tuple[ParameterValue, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_VALUES, description="Where members leave; default: what is lowered."
@@ -211,85 +223,9 @@ class SwapsSpec(ReleasingSpec):
     def _consistent(self) -> Self:
         check_different(field="parameter", names=self.parameter)
         check_different(field="drop", names=self.drop)
+        if len(set(self.profile)) < len(self.profile):
+            raise MisplacedError("an alpha stands there twice", "profile")
         if (self.model_job_id is None) == (self.model is None):
             msg = "either `model_job_id` or `model` is needed"
             raise MisplacedError(msg, "model_job_id" if self.model is None else "model")
         return self
-
-
-class SwapRun(Contract):
-    """What one run of the search came to."""
-
-    swaps: int = Field(description="Exchanges.")
-    distortion: float = Field(description="How far the partners are apart, over all exchanges.")
-    fitness: float | None = Field(description="Of its best individual; null where nothing was evolved.")
-    valid: bool = Field(description="No outlier that was to be masked is one after it.")
-    valid_share: float | None = Field(description="Of its last population: individuals that mask every outlier.")
-    completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
-
-
-class Generations(Contract):
-    """Fitness of one run's population, generation by generation, the first one drawn at random."""
-
-    best: tuple[float, ...] = Field(description="Greatest.")
-    mean: tuple[float, ...] = Field(description="Mean.")
-    spread: tuple[float, ...] = Field(description="Standard deviation.")
-
-
-class Again(Contract):
-    """The attack on the protected file."""
-
-    rules: int = Field(description="How many there are.")
-    signal: tuple[float, ...] = Field(description="Auxiliary signal (summed grades) of the protected file.")
-    crisp_signal: tuple[float, ...] = Field(description="Records whose grade is at least alpha.")
-    outliers: tuple[int, ...] = Field(description="Of the signal, by place among the parameter values.")
-    found: tuple[int, ...] = Field(description="Masked places that are outliers still, or again.")
-
-
-class AttackAgain(Contract):
-    """The attack again: with the rules that were masked against, and with rules learned anew."""
-
-    old_rules: Again = Field(description="With the rules that were masked against.")
-    new_rules: Again | None = Field(description="With rules learned anew; null: there are none.")
-    learned: str = Field(description="How the new rules were found, or why there are none.")
-
-
-class SwapsResult(Contract):
-    """Result of a `swaps` job; restricted to its owner."""
-
-    method: Literal["swaps"] = Field(default="swaps", description="The job's method.")
-    records: int = Field(description="Of the dataset.")
-    in_range: int = Field(description="Records that took part.")
-    left_out: RecordCounts = Field(description="Records that did not, by reason.")
-    members: int = Field(description="Records of the fuzzy group.")
-    swaps: int = Field(description="Exchanges.")
-    distortion: float = Field(description="How far the partners are apart, over all exchanges.")
-    assignment_distortion: float = Field(description="Least possible for the same numbers moved.")
-    fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
-    valid: bool = Field(
-        description="No outlier that was to be masked (of a given list, those that stood out) is one now."
-    )
-    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(
-        description="The places: signals are in their order, outliers are indexes into them, from 0."
-    )
-    sizes: tuple[int, ...] = Field(description="Records of each place, before and after.")
-    masked: tuple[int, ...] = Field(description="Places that were to be masked.")
-    bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of the masked ones.")
-    signal_before: tuple[int, ...] = Field(description="Crisp auxiliary signal of the dataset.")
-    signal_after: tuple[int, ...] = Field(description="Crisp auxiliary signal of the release.")
-    outliers_before: tuple[int, ...] = Field(description="Of the one.")
-    outliers_after: tuple[int, ...] = Field(description="Of the other.")
-    runs: tuple[SwapRun, ...] = Field(description="What each run of the search came to.")
-    generations: tuple[Generations, ...] = Field(description="Per run.")
-    attack_again: AttackAgain = Field(description="The attack on what is released.")
-    telltale_columns: dict[str, int] = Field(
-        description="Published columns that hang together with the parameter, and swapped records that contradict it."
-    )
-    swap_list: tuple[tuple[int, int], ...] = Field(description="Rows of the dataset that were exchanged, from 0.")
-    swap_list_complete: bool = Field(description="False: only the first 10,000 are listed.")
-
-
-class SwapsSummary(SwapsResult):
-    """Result of a `swaps` job without who was exchanged, nor the course of a long search."""
-
-    model_config = ConfigDict(json_schema_extra=may_lack("generations", "swap_list", "swap_list_complete"))

@@ -52,7 +52,7 @@ def model_id(client: httpx.Client, country_id: str) -> str:
 def spec(country_id: str, model_id: str) -> dict[str, Any]:
     return {
         "method": "swaps", "dataset_id": country_id, "parameter": ["region"], "model_job_id": model_id,
-        "search": QUICK, "drop": ["household", "state"],
+        "search": QUICK, "drop": ["household", "state"], "profile": [0.5], "decoys": 0.0,
     }  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from scipy.optimize import linear_sum_assignment
 from tests.algorithms.groups.swapping import METRIC, cheapest_by_trying, problem, records
 from workers.algorithms.groups.swaps import assignment, flow
 from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
+from workers.algorithms.groups.swaps.effect import after, counts_after, met
 from workers.algorithms.groups.swaps.metric import influence
-from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, build, met, shuffled
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, build, shuffled
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
 LOWER, RAISE = Restriction(0, bound=1, zero=9), Restriction(1, bound=2, zero=-3)
@@ -56,7 +57,7 @@ def test_raising_and_several_restrictions_are_met_at_least_cost(
     assert moves.sum() == given.needed
     found = cheapest(given, moves)
     kept(given, found)
-    assert met(given, after(given, found))
+    assert met(given, counts_after(given, found))
     assert found.distortion == pytest.approx(cheapest_by_trying(given, moves), abs=1e-12)
     np.testing.assert_array_equal(moves_made(given, found), moves)
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from tests.algorithms.groups.swapping import METRIC, problem, slow_influence
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.kernels import shaped
-from workers.algorithms.groups.memetic.outcome import MemeticOutcome, signals_after
+from workers.algorithms.groups.memetic.outcome import MemeticOutcome, populations_counts
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_made
+from workers.algorithms.groups.swaps.effect import after, counts_after, met
 from workers.algorithms.groups.swaps.metric import encode
-from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, build, met
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
 SMALL = MemeticRequest(population=12, pairs=5, tournament=3, generations=12, mutation=0.05, roaming=0.3)
@@ -28,7 +29,7 @@ PROBLEMS = {
 }
 
 
-def anything(_signal: np.ndarray) -> bool:
+def anything(_swaps: Swaps) -> bool:
     return True
 
 
@@ -102,7 +103,7 @@ def test_no_restriction_is_violated_in_any_generation(seed: int, name: str, roam
     fitness = np.concatenate([run.fitness[: request.population] for run in state.runs])
     wanted = [slow_fitness(own, s, p) for s, p, _ in individuals(state)]
     np.testing.assert_allclose(fitness, wanted, atol=1e-12)
-    signals = signals_after(own, state, state.runs[0])
+    signals = populations_counts(own, state, state.runs[0])[:, 0]
     assert np.all(signals >= 0)
     assert np.all(signals.sum(axis=1) == given.crisp.sum())
 
@@ -114,7 +115,7 @@ def promised(given: Problem, found: MemeticOutcome) -> None:
         assert len(np.unique(rows)) == len(rows)
         assert np.isin(swaps.source_row, given.source_rows).all()
         assert np.isin(swaps.partner_row, given.partner_rows).all()
-        assert met(given, after(given, swaps))
+        assert met(given, counts_after(given, swaps))
         bound = cheapest(given, moves_made(given, swaps))
         assert bound.distortion <= swaps.distortion + 1e-9
 
@@ -149,20 +150,20 @@ def indexes(given: Problem, swaps: Swaps) -> tuple[np.ndarray, np.ndarray]:
 def test_what_a_judge_refuses_is_not_reported_as_valid() -> None:
     given = problem(np.random.default_rng(5), *PROBLEMS["lowered"])
     state = ended(given, replace(SMALL, generations=30))
-    signals = signals_after(state.problem, state, state.runs[0])
+    signals = populations_counts(state.problem, state, state.runs[0])[:, 0]
     cap = int(np.median(signals[:, 1]))
 
-    def judge(signal: np.ndarray) -> bool:
-        return bool(signal[1] <= cap)
+    def judge(swaps: Swaps) -> bool:
+        return bool(after(given, swaps)[1] <= cap)
 
     found = memetic.result(given, state, judge).best
     assert found.valid_share == pytest.approx(np.mean(signals[:, 1] <= cap))
     assert found.valid_share > 0.0
-    assert found.valid == judge(after(given, found.swaps))
+    assert found.valid == judge(found.swaps)
     good = [
         float(d.sum())
         for (s, p, d), signal in zip(individuals(state), signals, strict=True)
-        if judge(signal) and met(given, signal)
+        if signal[1] <= cap and met(given, signal[None])
     ]
     if good:
         assert found.completed == 0

@@ -10,6 +10,7 @@ from app.contracts.swaps import Mask, SwapsSpec
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.outliers import Outliers
+from workers.algorithms.groups.swaps.levels import Levels
 from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Problem, build
 from workers.algorithms.groups.swaps.restrictions import (
@@ -114,8 +115,22 @@ def metric_of(spec: SwapsSpec) -> Metric:
     return Metric(tuple(spec.metric.ordinal.values()), tuple(spec.metric.categorical.values()))
 
 
-def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: Masking) -> Problem:
+def problem_of(
+    spec: SwapsSpec,
+    microfile: Microfile,
+    values: FloatArray,
+    member: BoolArray,
+    asked: Masking,
+    levels: Levels | None = None,
+) -> Problem:
     """The problem of swapping, checked.
+
+    Parameters
+    ----------
+    values
+        Of `encoded`.
+    levels
+        Nested sets; None for the members alone.
 
     Raises
     ------
@@ -129,11 +144,12 @@ def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: 
             microfile.parameter,
             len(microfile.parameter_values),
             member,
-            _encoded(spec, microfile),
+            values,
             metric_of(spec),
             asked.restrictions,
             sources=asked.sources,
             targets=asked.targets,
+            levels=levels,
         )
     except NothingToMaskError:
         raise _infeasible("/mask", "nothing to mask: every masked place meets its bound as it is") from None
@@ -146,7 +162,14 @@ def problem_of(spec: SwapsSpec, microfile: Microfile, member: BoolArray, asked: 
         raise InvalidError(str(error), errors=[FieldError("/sources", str(error))]) from None
 
 
-def _encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
+def encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
+    """The records as the metric takes them.
+
+    Raises
+    ------
+    InvalidError
+        An ordinal column with missing or infinite values.
+    """
     missing = np.asarray(np.isnan(microfile.numbers).any(axis=0))
     gaps = missing | np.isinf(microfile.numbers).any(axis=0)
     if gaps.any():

@@ -36,13 +36,14 @@ class Exchange:
     positions: IntArray
 
     @classmethod
-    def of(cls, spec: SwapsSpec, model: Model, job: JobContext, microfile: Microfile, swaps: Swaps) -> Self:
+    def of(cls, spec: SwapsSpec, model: Model, job: JobContext, microfile: Microfile, *swaps: Swaps) -> Self:
         """The exchange that swaps of in-range records are."""
         dataset = job.datasets["dataset_id"]
         moved = dict.fromkeys(source for name in spec.parameter for source in sources(name, model.recode))
         positions = np.arange(dataset.rows, dtype=np.int64)
-        ours, theirs = microfile.rows[swaps.source_row], microfile.rows[swaps.partner_row]
-        positions[ours], positions[theirs] = theirs, ours
+        for some in swaps:
+            ours, theirs = microfile.rows[some.source_row], microfile.rows[some.partner_row]
+            positions[ours], positions[theirs] = theirs, ours
         return cls(
             names=tuple(column.name for column in dataset.columns if column.name not in spec.drop),
             moved=tuple(moved),
@@ -67,13 +68,6 @@ class Exchange:
             flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
             parameters=public_parameters(spec),
         )
-
-
-def exchanged_codes(parameter: IntArray, swaps: Swaps) -> IntArray:
-    """Submicrofile of each in-range record after the swaps."""
-    codes = parameter.copy()
-    codes[swaps.source_row], codes[swaps.partner_row] = parameter[swaps.partner_row], parameter[swaps.source_row]
-    return codes
 
 
 def public_parameters(spec: SwapsSpec) -> dict[str, Any]:

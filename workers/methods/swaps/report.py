@@ -1,21 +1,33 @@
 """What the job `swaps` says; all of it is restricted to its owner, for it tells who was exchanged and which places."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from app.contracts.groups import SignalKind
-from app.contracts.swaps import LISTED_SWAPS, Again, AttackAgain, Generations, SwapRun, SwapsResult, SwapsSpec
+from app.contracts.swap_results import (
+    LISTED_SWAPS,
+    Again,
+    AttackAgain,
+    Generations,
+    ProfileLook,
+    SwapRun,
+    SwapsResult,
+)
+from app.contracts.swaps import SwapsSpec
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
+from workers.algorithms.groups.signals.profile import precision
 from workers.algorithms.groups.signals.signals import signals
-from workers.algorithms.groups.swaps.problem import Problem, Swaps, after
+from workers.algorithms.groups.swaps.effect import after, together
+from workers.algorithms.groups.swaps.problem import Problem, Swaps
 from workers.methods.microfile.attack import in_kind, stand_out
 from workers.methods.microfile.microfile import Microfile
+from workers.methods.swaps.hiding import Hiding, exchanged_codes
 from workers.methods.swaps.mask import Masking
-from workers.methods.swaps.search import Ran, Run, is_valid
+from workers.methods.swaps.search import Ran, Run
 
 #: Searches with more generations, all runs together, are told in the whole result only, not in the job's summary.
 SUMMARY_GENERATIONS: Final = 2_000
@@ -42,29 +54,42 @@ class Swapped:
     Attributes
     ----------
     microfile : the in-range records before.
-    asked : what was to be masked.
+    hiding : what was to be masked.
     problem, ran, bound : what was searched, what every run came to, and the cheapest swaps for the same numbers.
-    parameter : (N,) submicrofile of each in-range record after.
+    decoys : swaps between unmasked places.
+    letter : the cheapest swaps that mask the members alone.
     old, new : what the rules see that were masked against, and those learned anew.
     learned : how the latter were found, or why there are none.
     inconsistent_dependencies : published columns that betray swaps.
     """
 
     microfile: Microfile
-    asked: Masking
+    hiding: Hiding
     problem: Problem
     ran: Ran
+    decoys: Swaps
     bound: Swaps
-    parameter: IntArray
+    letter: Swaps
     old: View
     new: View | None
     learned: str
     inconsistent_dependencies: Mapping[str, int]
 
+    @property
+    def asked(self) -> Masking:
+        """Places and bounds as the specification has them."""
+        return self.hiding.asked
+
+    @property
+    def parameter(self) -> IntArray:
+        """(N,), submicrofile of each in-range record after."""
+        return exchanged_codes(self.microfile.parameter, self.ran.chosen.swaps, self.decoys)
+
 
 def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> dict[str, Any]:
     """The whole result."""
-    before, crisp = done.problem.crisp, after(done.problem, done.ran.chosen.swaps)
+    before, chosen = done.problem.crisp, done.ran.chosen.swaps
+    crisp = after(done.problem, together((chosen, done.decoys)))
     outliers = stand_out(crisp, spec.outliers, done.asked.excluded)
     made = SwapsResult(
         records=len(done.microfile.rows) + done.microfile.left_out.records,
@@ -74,45 +99,62 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         swaps=len(done.ran.chosen.swaps.source),
         distortion=done.ran.chosen.swaps.distortion,
         assignment_distortion=done.bound.distortion,
+        letter_distortion=done.letter.distortion,
+        decoys=len(done.decoys.source),
+        decoy_distortion=done.decoys.distortion,
+        profile=tuple(alpha for alpha in done.hiding.alphas if alpha in {done.hiding.alpha, *spec.profile}),
         fitness=done.ran.chosen.fitness,
-        valid=is_valid(done.asked, outliers),
+        valid=done.hiding.is_valid(done.problem, chosen, done.decoys),
         parameter_values=done.microfile.parameter_values,
         sizes=_whole(np.bincount(done.parameter, minlength=len(before))),
-        masked=tuple(one.element for one in done.asked.restrictions),
-        bounds=tuple((one.bound, None) if one.raises else (None, one.bound) for one in done.asked.restrictions),
+        masked=done.hiding.masked,
+        bounds=tuple((one.bound, None) if one.raises else (None, one.bound) for one in done.problem.restrictions),
         signal_before=_whole(before),
         signal_after=_whole(crisp),
         outliers_before=done.asked.before.indexes,
         outliers_after=outliers.indexes,
-        runs=tuple(_run(spec, done, one) for one in done.ran.runs),
+        runs=tuple(_run(done, one) for one in done.ran.runs),
         generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
         attack_again=AttackAgain(
             old_rules=_again(spec, alpha, kind, done, done.old),
             new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
             learned=done.learned,
+            profile=tuple(_look(spec, done)),
         ),
         telltale_columns=dict(done.inconsistent_dependencies),
         swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),
-        swap_list_complete=len(done.ran.chosen.swaps.source) <= LISTED_SWAPS,
+        swap_list_complete=len(chosen.source) + len(done.decoys.source) <= LISTED_SWAPS,
     )
     return made.model_dump(mode="json")
 
 
-def _run(spec: SwapsSpec, done: Swapped, run: Run) -> SwapRun:
-    now = stand_out(after(done.problem, run.swaps), spec.outliers, done.asked.excluded)
+def _look(spec: SwapsSpec, done: Swapped) -> Iterator[ProfileLook]:
+    masked = set(done.hiding.masked)
+    for signal in done.hiding.signals(done.ran.chosen.swaps, done.decoys):
+        outliers = stand_out(signal.values, spec.outliers, ())
+        yield ProfileLook(
+            name=signal.name,
+            alpha=signal.alpha,
+            outliers=outliers.indexes,
+            found=tuple(place for place in outliers.indexes if place in masked),
+            precision=max(precision(signal.values, masked, largest=largest) for largest in (True, False)),
+        )
+
+
+def _run(done: Swapped, run: Run) -> SwapRun:
     return SwapRun(
         swaps=len(run.swaps.source),
         distortion=run.swaps.distortion,
         fitness=run.fitness,
-        valid=is_valid(done.asked, now),
+        valid=done.hiding.is_valid(done.problem, run.swaps),
         valid_share=run.valid_share,
         completed=run.completed,
     )
 
 
 def _pairs(done: Swapped) -> list[tuple[int, int]]:
-    """Rows of the dataset that exchange their parameter values."""
-    swaps, rows = done.ran.chosen.swaps, done.microfile.rows
+    """Rows of the dataset that exchange their parameter values, decoys after the others."""
+    swaps, rows = together((done.ran.chosen.swaps, done.decoys)), done.microfile.rows
     return list(zip(rows[swaps.source_row].tolist(), rows[swaps.partner_row].tolist(), strict=True))
 
 
@@ -120,7 +162,7 @@ def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view:
     seen = signals(done.parameter, len(done.problem.crisp), None, view.membership, alpha)
     signal = in_kind(seen.auxiliary, seen.sizes, kind)
     outliers = stand_out(signal, spec.outliers, done.asked.excluded)
-    masked = {one.element for one in done.asked.restrictions}
+    masked = set(done.hiding.masked)
     return Again(
         rules=len(view.rules),
         signal=tuple(float(value) for value in signal),

@@ -1,59 +1,31 @@
 """Runner of `swaps`: a group's outlier regions masked, the attack run again, a file released."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from app.contracts.groups import GroupSpec, SignalKind
+from app.contracts.groups import SignalKind
 from app.contracts.jobs import Progress
-from app.contracts.rule_models import Model, group_spec, model_of
+from app.contracts.rule_models import model_of
 from app.contracts.swaps import SwapsSpec
-from app.errors import FieldError, InfeasibleError
-from surebox_verify.core.types import BoolArray, FloatArray
-from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.rules import Rules
-from workers.algorithms.groups.signals.signals import members
-from workers.algorithms.groups.swaps.problem import Problem, shuffled
+from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
 from workers.methods.context import JobContext
-from workers.methods.microfile.attack import Places, attack, check_auxiliary, no_records, vital_of
-from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
+from workers.methods.microfile.attack import attack
+from workers.methods.microfile.given_model import learned_by
 from workers.methods.microfile.rule_search import Search, search_for
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import Arrays
 from workers.methods.swaps import report as swaps_report
-from workers.methods.swaps.mask import Masking, masking, problem_of
-from workers.methods.swaps.release import Exchange, exchanged_codes
+from workers.methods.swaps.keys import Keys, keying, keys_of
+from workers.methods.swaps.release import Exchange
 from workers.methods.swaps.report import Swapped, View
-from workers.methods.swaps.search import SwapSearch, reordered, swap_search, warm_swaps
+from workers.methods.swaps.search import SwapSearch, swap_search, warm_swaps
+from workers.methods.swaps.setting import READ, Setting, setting_of
 
-#: Shares of the whole job: read, swaps found, rules learned, attacked again.
-_READ, _SWAPPED, _LEARNED, _WRITTEN = 0.05, 0.6, 0.85, 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What stays the same while the job runs.
-
-    Attributes
-    ----------
-    microfile, seen : in-range records, and as rules see them.
-    membership : (N,), by the model's rules.
-    learned : the specification of the job that the model comes from.
-    auxiliary : what rules are learned from anew, and who is the group's there.
-    """
-
-    spec: SwapsSpec
-    model: Model
-    alpha: float
-    rules: Rules
-    microfile: Microfile
-    seen: Fuzzified
-    membership: FloatArray
-    asked: Masking
-    problem: Problem
-    learned: GroupSpec | None
-    auxiliary: tuple[Fuzzified, BoolArray] | None
+#: Shares of the whole job: swaps found, rules learned, attacked again.
+_SWAPPED, _LEARNED, _WRITTEN = 0.6, 0.85, 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +41,18 @@ class SwapsRunner:
     """Finds swaps, makes them, and attacks the result."""
 
     #: Of what checkpoints hold.
-    algorithm = 1
+    algorithm = 2
 
     def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
         """Run a few made-up records through both searches."""
         warm_swaps()
+
+    def keyed_by(self, job: JobContext) -> Sequence[str]:
+        """Who is swapped, and how far places come down, follow from the secrets of what the rules read."""
+        spec = job.specification(SwapsSpec)
+        model = model_of(spec, learned_by(spec, job))
+        names = [] if model is None else [one.column for one in model.variables]
+        return keying(job.datasets["dataset_id"].columns, names, {} if model is None else model.recode)
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Swapping:
         """Read the dataset, apply the model, and begin to search.
@@ -83,10 +62,9 @@ class SwapsRunner:
         InfeasibleError, InvalidError
             What only the records could tell.
         """
-        setting = _setting(job)
-        setting = replace(setting, problem=shuffled(setting.problem, rng))
-        search = swap_search(setting.spec, setting.problem, setting.asked, rng=rng, threads=job.threads)
-        return Swapping(setting, search, _learn(setting, job, rng=rng))
+        keys = keys_of(job.secrets, rng)
+        setting = setting_of(job, keys)
+        return Swapping(setting, _search(setting, keys, job), _learn(setting, job, rng=rng))
 
     def step(self, state: Swapping, *, rng: np.random.Generator) -> Swapping:  # noqa: ARG002 - runs have their own
         """Advance the swaps, then the rules."""
@@ -102,23 +80,24 @@ class SwapsRunner:
         """Stage of what is under way."""
         if not state.search.done or state.again is None:
             stage, share = state.search.progress
-            return Progress(fraction=_READ + (_SWAPPED - _READ) * share, stage=stage)
+            return Progress(fraction=READ + (_SWAPPED - READ) * share, stage=stage)
         stage, share = state.again.progress
         return Progress(fraction=_SWAPPED + (_LEARNED - _SWAPPED) * share, stage=f"attack again: {stage}")
 
     def finish(self, state: Swapping, job: JobContext, *, rng: np.random.Generator) -> Outcome:
         """Exchange the parameter values, attack the file again, and write it, rows in random order."""
-        setting, ran = state.setting, state.search.result()
+        setting, ran, decoys = state.setting, state.search.result(), state.search.decoys()
         job.tick(_LEARNED, "attack again")
-        exchange = Exchange.of(setting.spec, setting.model, job, setting.microfile, ran.chosen.swaps)
+        exchange = Exchange.of(setting.spec, setting.model, job, setting.microfile, ran.chosen.swaps, decoys)
         again = "" if setting.learned is None or state.again is None else setting.learned.search.method
         done = Swapped(
             microfile=setting.microfile,
-            asked=setting.asked,
-            problem=setting.problem,
+            hiding=setting.hiding,
+            problem=state.search.problem,
             ran=ran,
+            decoys=decoys,
             bound=state.search.bound(),
-            parameter=exchanged_codes(setting.microfile.parameter, ran.chosen.swaps),
+            letter=cheapest(setting.plain, moves_needed(setting.plain)),
             old=View(setting.rules, setting.membership),
             new=_view(state, job),
             learned=swaps_report.learned_text(setting.spec, again),
@@ -133,69 +112,24 @@ class SwapsRunner:
         )
 
     def pack(self, state: Swapping) -> Arrays:
-        """The order of the records, and both searches' states; the records are read again."""
-        problem = state.setting.problem
-        packed: Arrays = {"source_rows": problem.source_rows, "partner_rows": problem.partner_rows}
-        packed |= {f"swaps.{name}": array for name, array in state.search.pack().items()}
+        """Both searches' states; the records are read again, in the order that the key gives them."""
+        packed: Arrays = {f"swaps.{name}": array for name, array in state.search.pack().items()}
         if state.again is not None:
             packed |= {f"again.{name}": array for name, array in state.again.pack().items()}
         return packed
 
     def unpack(self, job: JobContext, arrays: Arrays) -> Swapping:
         """Go on with both."""
-        setting = _setting(job)
-        problem = reordered(setting.problem, arrays["source_rows"], arrays["partner_rows"])
-        setting = replace(setting, problem=problem)
-        search = swap_search(setting.spec, problem, setting.asked, arrays=_part(arrays, "swaps."), threads=job.threads)
+        own = _part(arrays, "swaps.")
+        keys = Keys(own["key"].tobytes())
+        setting = setting_of(job, keys)
+        search = _search(setting, keys, job).resumed(own)
         return Swapping(setting, search, _learn(setting, job, arrays=_part(arrays, "again.")))
 
 
-def _setting(job: JobContext) -> Setting:
-    spec = job.specification(SwapsSpec)
-    job.tick(0.0, "read")
-    learned = group_spec(job.jobs["model_job_id"].spec) if spec.model_job_id is not None else None
-    model = model_of(spec, learned)
-    if model is None or spec.metric is None:
-        msg = "the specification was not filled in"
-        raise ValueError(msg)
-    wanted = Wanted(
-        model.variables,
-        model.recode,
-        parameter=spec.parameter,
-        numbers=tuple(spec.metric.ordinal),
-        categories=tuple(spec.metric.categorical),
-    )
-    microfile = read(job.dataset_path(), wanted)
-    if not len(microfile.rows):
-        raise no_records("the dataset", microfile, "/model" if spec.model is not None else "/model_job_id")
-    seen = fuzzified(microfile, model.variables)
-    rules, alpha = _rules(spec, job, learned)
-    seen_by = attack(microfile, seen, rules, alpha, tick=lambda share: job.tick(_READ * share, "read"))
-    asked = masking(spec, seen_by.signals.crisp, Places(microfile.parameter_values))
-    problem = problem_of(spec, microfile, members(seen_by.membership, alpha), asked)
-    auxiliary = _auxiliary(spec, job, learned)
-    slim = microfile.counted()
-    return Setting(spec, model, alpha, rules, slim, seen, seen_by.membership, asked, problem, learned, auxiliary)
-
-
-def _rules(spec: SwapsSpec, job: JobContext, learned: GroupSpec | None) -> tuple[Rules, float]:
-    if spec.model is not None:
-        return np.array([rule.terms for rule in spec.model.rules], dtype=np.int8), spec.model.alpha
-    found = [rule["terms"] for rule in job.job_result("model_job_id")["rules"]]
-    if not found or learned is None:
-        detail = "the job found no rules: there is no model of the group to mask"
-        raise InfeasibleError(detail, errors=[FieldError("/model_job_id", detail)])
-    return np.array(found, dtype=np.int8), learned.alpha
-
-
-def _auxiliary(spec: SwapsSpec, job: JobContext, learned: GroupSpec | None) -> tuple[Fuzzified, BoolArray] | None:
-    """What rules are learned from anew."""
-    if spec.auxiliary_dataset_id is None or learned is None:
-        return None
-    wanted = Wanted(learned.variables, learned.recode.auxiliary, vital=learned.conditions)
-    microfile = read(job.dataset_path("auxiliary_dataset_id"), wanted)
-    check_auxiliary(microfile, "/auxiliary_dataset_id")
-    return fuzzified(microfile, learned.variables), vital_of(microfile)
+def _search(setting: Setting, keys: Keys, job: JobContext) -> SwapSearch:
+    names = [repr(value) for value in setting.microfile.parameter_values]
+    return swap_search(setting.problem, setting.hiding, keys, setting.everybody, names, threads=job.threads)
 
 
 def _learn(

@@ -1,6 +1,7 @@
 """A search for swaps, memetic or the cheapest assignment, behind one face."""
 
-from collections.abc import Generator
+import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,16 +12,20 @@ from app.errors import FieldError, InfeasibleError
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes
-from workers.algorithms.groups.signals.outliers import Outliers
+from workers.algorithms.groups.profile.ceilings import Bounded, bounding
+from workers.algorithms.groups.profile.decoys import Everybody, decoys
 from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
+from workers.algorithms.groups.swaps.effect import together
 from workers.algorithms.groups.swaps.metric import Metric, encode
-from workers.algorithms.groups.swaps.problem import Problem, Swaps, build, without
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
-from workers.methods.microfile.attack import stand_out
 from workers.methods.protocol import Arrays
-from workers.methods.swaps.mask import Masking, unreachable
+from workers.methods.swaps.hiding import Hiding
+from workers.methods.swaps.keys import Keys
+from workers.methods.swaps.mask import unreachable
 
 _MOST_BYTES: Final = 2_000_000_000  # of the individuals of a search
+_DECOYS: Final = 10  # draws of decoys at most
 _NO_HISTORY: Final[FloatArray] = np.empty((0, 3))
 
 
@@ -58,15 +63,22 @@ class SwapSearch:
 
     Attributes
     ----------
-    state : of `memetic`; None where the assignment is asked for.
-    assigning : the assignment being found, used up by its steps; None where it has not been begun, or is there.
+    problem : its bounds are those asked for, or as drawn once they are.
+    hiding, keys, everybody : what is looked at, what chooses, and the records that decoys are among.
+    bounding : bounds being drawn, used up by its steps; None once they are, or where the members alone are masked.
+    state : of `memetic`; None where the assignment is asked for, or before it begins.
+    assigning : the assignment being found, used up likewise; None where it has not been begun, or is there.
     ran : the result, once it is there.
     """
 
     spec: SwapsSpec
     problem: Problem
-    asked: Masking
-    state: MemeticState | None
+    hiding: Hiding
+    keys: Keys
+    everybody: Everybody
+    threads: int
+    bounding: Generator[None, None, Bounded] | None = None
+    state: MemeticState | None = None
     assigning: Generator[None, None, Swaps] | None = None
     ran: Ran | None = None
 
@@ -78,6 +90,8 @@ class SwapSearch:
     @property
     def progress(self) -> tuple[str, float]:
         """Stage with the figures of the newest generation, and share of the search that is done."""
+        if self.bounding is not None:
+            return "bounds", 0.0
         if self.state is None:
             return "assignment", 1.0 if self.done else 0.0
         stage, share = memetic.progress(self.state)
@@ -97,12 +111,19 @@ class SwapSearch:
             A bound cannot be met; says how far it can go.
         """
         try:
-            if self.state is None:
+            if self.bounding is not None:
+                return self._bound()
+            if not isinstance(self.spec.search, MemeticSearch):
                 return self._assign()
-            state = memetic.step(self.state)
+            state = self.state
+            if state is None:
+                request = _request(self.spec.search, self.threads)
+                _refuse_too_large(self.problem, request)
+                return replace(self, state=memetic.init(self.problem, request, self.keys.generator("search")))
+            state = memetic.step(state)
             return replace(self, state=state, ran=self._evolved(state) if memetic.done(state) else None)
         except UnreachableError as error:
-            raise unreachable(self.spec, self.asked.restrictions, error) from None
+            raise unreachable(self.spec, self.problem.restrictions, error) from None
 
     def result(self) -> Ran:
         """The swaps of every run.
@@ -118,21 +139,48 @@ class SwapSearch:
         return self.ran
 
     def pack(self) -> Arrays:
-        """The state; an assignment is found anew."""
-        return {} if self.state is None else memetic.pack(self.state)
+        """The key and the state; bounds and an assignment are found anew, the same ones."""
+        found = {} if self.state is None else memetic.pack(self.state)
+        return found | {"key": np.frombuffer(self.keys.key, dtype=np.uint8)}
 
     def bound(self) -> Swaps:
-        """The cheapest way to move the same numbers: no search can do better."""
+        """The cheapest way to move the same numbers under the same bounds: no search can do better."""
         chosen = self.result().chosen.swaps
-        if self.state is None and not self.asked.ceilings:
+        if self.state is None and not self.hiding.asked.ceilings:
             return chosen
         return cheapest(self.problem, moves_made(self.problem, chosen))
+
+    def decoys(self) -> Swaps:
+        """Swaps between unmasked places, drawn until the masked ones stand out no more than without."""
+        chosen = self.result().chosen.swaps
+        count = math.ceil(self.spec.decoys * len(chosen.source))
+        asked = self.hiding.asked
+        targets = set(self.problem.partner_code.tolist()) - asked.ceilings.keys() - set(self.hiding.masked)
+        before = len(self.hiding.look(chosen))
+        found = together((chosen,), 0)
+        for attempt in range(_DECOYS if count else 0):
+            rng = self.keys.generator(f"decoys {attempt}")
+            found = decoys(self.problem, self.everybody, targets, chosen, count, rng)
+            if len(self.hiding.look(chosen, found)) <= before:
+                break
+        return found
+
+    def _bound(self) -> "SwapSearch":
+        """Go on with the bounds; of an assignment they come with the swaps."""
+        try:
+            next(self.bounding)  # type: ignore[arg-type]
+        except StopIteration as end:
+            found: Bounded = end.value
+            run = Run(found.swaps, None, None, 0, _NO_HISTORY)
+            ran = None if isinstance(self.spec.search, MemeticSearch) else Ran((run,), run)
+            return replace(self, bounding=None, problem=found.problem, ran=ran)
+        return self
 
     def _assign(self) -> "SwapSearch":
         """Go on with the assignment."""
         work = self.assigning
         if work is None:
-            capacities = _capacities(self.problem, self.asked.ceilings)
+            capacities = _capacities(self.problem, self.hiding.asked.ceilings)
             work = finding(self.problem, moves_needed(self.problem), capacities)
         try:
             next(work)
@@ -142,23 +190,23 @@ class SwapSearch:
         return replace(self, assigning=work)
 
     def _evolved(self, state: MemeticState) -> Ran:
-        def judge(signal: IntArray) -> bool:
-            return is_valid(self.asked, stand_out(signal, self.spec.outliers, self.asked.excluded))
-
-        found = memetic.result(self.problem, state, judge)
+        found = memetic.result(self.problem, state, lambda swaps: self.hiding.is_valid(self.problem, swaps))
         runs = tuple(
             Run(one.swaps, one.fitness, one.valid_share, one.completed, history)
             for one, history in zip(found.runs, found.history, strict=True)
         )
         return Ran(runs, next(run for run, one in zip(runs, found.runs, strict=True) if one is found.best))
 
-
-def is_valid(asked: Masking, now: Outliers) -> bool:
-    """Whether no outlier that was to be hidden is one now; new ones elsewhere are accepted (TC: OUT_e and OUT(q*)).
-
-    Which outliers matter is the expert's choice: all that are not excluded, or those of the given list.
-    """
-    return asked.hidden.isdisjoint(now.order)
+    def resumed(self, arrays: Arrays) -> "SwapSearch":
+        """The search where its checkpoint was taken."""
+        found = self
+        if "stream" not in arrays or not isinstance(self.spec.search, MemeticSearch):
+            return found
+        while found.bounding is not None:
+            found = found.step()
+        state = memetic.unpack(found.problem, _request(self.spec.search, self.threads), arrays)
+        found = replace(found, state=state)
+        return replace(found, ran=found._evolved(state)) if memetic.done(state) else found  # noqa: SLF001
 
 
 def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:
@@ -172,41 +220,32 @@ def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:
 
 
 def swap_search(
-    spec: SwapsSpec,
-    problem: Problem,
-    asked: Masking,
-    *,
-    threads: int,
-    rng: np.random.Generator | None = None,
-    arrays: Arrays | None = None,
+    problem: Problem, hiding: Hiding, keys: Keys, everybody: Everybody, names: Sequence[str], *, threads: int
 ) -> SwapSearch:
-    """Begin a search, or go on with one.
+    """Begin a search.
 
     Parameters
     ----------
-    spec, asked
-        What is asked.
     problem
-        The same, checked; its records in an order that does not follow the file's.
+        What is asked, checked; its records in an order that does not follow the file's.
+    hiding
+        What is looked at.
+    keys
+        What chooses; `names` of the places are what they know places by.
+    everybody
+        All records, for decoys.
     threads
         Runs computed at once.
-    rng
-        For a new one.
-    arrays
-        What `SwapSearch.pack` gave, to go on.
     """
-    if not isinstance(spec.search, MemeticSearch):
-        return SwapSearch(spec, problem, asked, None)
-    request = _request(spec.search, threads)
-    _refuse_too_large(problem, request)
-    if arrays is not None:
-        state = memetic.unpack(problem, request, arrays)
-        going_on = SwapSearch(spec, problem, asked, state)
-        return replace(going_on, ran=going_on._evolved(state)) if memetic.done(state) else going_on  # noqa: SLF001
-    if rng is None:
-        msg = "a new search needs a generator"
-        raise ValueError(msg)
-    return SwapSearch(spec, problem, asked, memetic.init(problem, request, rng))
+    search = SwapSearch(hiding.spec, problem, hiding, keys, everybody, threads)
+    if hiding.letter:
+        return search
+
+    def uniform(place: int, alpha: float, draw: int) -> float:
+        return keys.share("bound", names[place], alpha, draw)
+
+    capacities = _capacities(problem, hiding.asked.ceilings)
+    return replace(search, bounding=bounding(problem, hiding.bounds, hiding.look, uniform, capacities))
 
 
 def _refuse_too_large(problem: Problem, request: MemeticRequest) -> None:
@@ -233,16 +272,6 @@ def _request(asked: MemeticSearch, threads: int) -> MemeticRequest:
     )
 
 
-def reordered(problem: Problem, source_rows: IntArray, partner_rows: IntArray) -> Problem:
-    """The problem with its records in a given order."""
-    return without(problem, _places(problem.source_rows, source_rows), _places(problem.partner_rows, partner_rows))
-
-
-def _places(rows: IntArray, wanted: IntArray) -> IntArray:
-    order = np.argsort(rows)
-    return np.asarray(order[np.searchsorted(rows, wanted, sorter=order)], dtype=np.int64)
-
-
 def warm_swaps() -> None:
     """Swap a few made-up records by both searches."""
     rng = np.random.default_rng(0)
@@ -253,5 +282,5 @@ def warm_swaps() -> None:
     state = memetic.init(problem, MemeticRequest(population=6, pairs=2, generations=2), rng)
     while not memetic.done(state):
         state = memetic.step(state)
-    best = memetic.result(problem, state, lambda signal: bool(signal[0] < 9)).best
+    best = memetic.result(problem, state, lambda swaps: len(swaps.source) < 9).best
     cheapest(problem, moves_made(problem, best.swaps))

@@ -15,11 +15,13 @@ class Parts(NamedTuple):
     Attributes
     ----------
     source_part, partner_part : (S,), (R,) int64.
+    source_band : (S,) int64, the smallest nested set that a source record is in.
     source_start, partner_start : (E + 1,), (T + 1,) int64.
     weight_of_part : (T,), cumulated sizes of the target submicrofiles.
     """
 
     source_part: IntArray
+    source_band: IntArray
     partner_part: IntArray
     source_start: IntArray
     partner_start: IntArray
@@ -51,7 +53,10 @@ class Goal(NamedTuple):
 
     Attributes
     ----------
-    source_signal, source_bound, source_zero : (E,), q, at_most and zero_at; a bound of -1 where nothing is asked.
+    source_signal, source_bound, source_zero : (K, E), records of each nested set, at_most and zero_at; a bound of -1
+        where nothing is asked.
+    source_floor : (K, E), the least that should stay; 0 where nothing is asked.
+    at : which of the sets the members are: they are what enters targets.
     target_signal, target_bound, target_zero : (T,), q, at_least and zero_below likewise.
     needed : Q_need.
     most : C_max = Q_need * largest InfM of one swap.
@@ -60,6 +65,8 @@ class Goal(NamedTuple):
     source_signal: IntArray
     source_bound: IntArray
     source_zero: IntArray
+    source_floor: IntArray
+    at: int
     target_signal: IntArray
     target_bound: IntArray
     target_zero: IntArray

@@ -7,6 +7,7 @@ symbol     shape         meaning
 =========  ============  ==============================================================================
 S, R       scalars       source records, partners
 E, T       scalars       source and target submicrofiles, here called parts
+K          scalar        nested sets of records, the smallest first; one in the paper
 L          scalar        most rows of an individual
 s, p       (n, L)        int32, second and fourth column of each individual: source record and partner
 d          (n, L)        float64, InfM of each row
@@ -31,6 +32,8 @@ from workers.algorithms.groups.swaps.metric import pair_distance
 
 #: Random tries to find a record that is free before they are looked through one by one.
 _TRIES = 8
+#: Below a floor by so many records, a nested set's membership is 0.
+_FLOOR_SLACK = 4
 
 
 @njit(cache=True, nogil=True)
@@ -203,19 +206,34 @@ def local_search(
 
 @njit(cache=True, nogil=True)
 def product_fitness(parts: Parts, goal: Goal, s: IndexArray, p: IndexArray, d: FloatArray) -> float:
-    """Y * Phi * Psi of one individual (TC 26 to 28 with generalised constants)."""
-    leaving = np.zeros(len(goal.source_signal), dtype=np.int64)
+    """Y * Phi * Psi of one individual (TC 26 to 28 with generalised constants).
+
+    Phi over several nested sets: the geometric mean of what each set alone would give, so that more sets do not weigh
+    more against Y and Psi; with one set it is the paper's product.
+    """
+    sets, sources = goal.source_signal.shape
+    leaving = np.zeros((sets, sources), dtype=np.int64)
     entering = np.zeros(len(goal.target_signal), dtype=np.int64)
     cost = 0.0
     for i in range(len(s)):
-        leaving[parts.source_part[s[i]]] += 1
-        entering[parts.partner_part[p[i]]] += 1
+        band = parts.source_band[s[i]]
+        leaving[band, parts.source_part[s[i]]] += 1
+        if band <= goal.at:
+            entering[parts.partner_part[p[i]]] += 1
         cost += d[i]
     out = max(0.0, (goal.most - cost) / goal.most)  # TC 27, clamped
-    for e in range(len(leaving)):
-        if goal.source_bound[e] >= 0:
-            q = goal.source_signal[e] - leaving[e]
-            out *= shaped(float(q), float(goal.source_bound[e]), float(goal.source_zero[e]))
+    hidden = 1.0
+    for e in range(sources):
+        gone = 0
+        for k in range(sets):
+            gone += leaving[k, e]
+            if goal.source_bound[k, e] >= 0:
+                q = goal.source_signal[k, e] - gone
+                hidden *= shaped(float(q), float(goal.source_bound[k, e]), float(goal.source_zero[k, e]))
+                floor = goal.source_floor[k, e]
+                if q < floor:
+                    hidden *= shaped(float(q), float(floor), float(floor - _FLOOR_SLACK))
+    out *= hidden if sets == 1 else hidden ** (1.0 / sets)
     for t in range(len(entering)):
         if goal.target_bound[t] >= 0:
             q = goal.target_signal[t] + entering[t]

@@ -5,14 +5,17 @@ Notation
 ======  ==============  ====================================================================
 symbol  shape           meaning
 ======  ==============  ====================================================================
-q*      (mu, P)         crisp signal after the swaps of each individual of a final population
-valid   (mu,)           whether no original outlier is an outlier of q* (the caller's judge)
+n*      (mu, K, P)      records of each nested set after the swaps of each individual of a final population; the
+                        members are one of the sets
+valid   (mu,)           whether no original outlier is an outlier after them (the caller's judge)
 ======  ==============  ====================================================================
 
 Reported is the cheapest individual of the final population that meets every bound and is valid. If none does, the
-fittest one, completed: what its signal still lacks is swapped at least cost among the records it left alone.
+fittest one, completed: what its signal still lacks is swapped at least cost among the records it left alone. Where that
+is not valid, the next ones are tried.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,11 +25,15 @@ from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.memetic.kernels import product_fitness
 from workers.algorithms.groups.memetic.state import MemeticState, Run
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
-from workers.algorithms.groups.swaps.problem import Problem, Swaps, after, met, paired, without
+from workers.algorithms.groups.swaps.effect import counts_after, met
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, paired, without
 from workers.algorithms.groups.swaps.restrictions import UnreachableError
 
-#: Says of a signal whether it hides what it should.
-Judge = Callable[[IntArray], bool]
+#: Of the fittest individuals, how many are completed until one is valid.
+_COMPLETED = 10
+
+#: Says of swaps whether they hide what they should.
+Judge = Callable[[Swaps], bool]
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ def outcome(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutco
     ----------
     problem : the one that the search was begun with.
     state : where it ended.
-    judge : called with a crisp signal (P,), whether it is valid.
+    judge : called with swaps, whether they are valid.
 
     Returns
     -------
@@ -80,7 +87,8 @@ def outcome(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutco
 
     Notes
     -----
-    Rows of the result are the caller's records'. O(runs mu L) and a call of `judge` per different signal.
+    Rows of the result are the caller's records'. O(runs mu L) and a call of `judge` per different n*: for the
+    share of valid ones, those of equal n* count as one another; what is reported was judged itself.
     """
     own = without(problem, *state.order)
     runs = tuple(_report(own, state, run, judge) for run in state.runs)
@@ -88,36 +96,33 @@ def outcome(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutco
     return MemeticOutcome(best, runs, state.history)
 
 
-def signals_after(problem: Problem, state: MemeticState, run: Run) -> IntArray:
-    """(mu, P), the crisp signal after each individual of a run's population."""
-    groups = len(problem.crisp)
-    out = np.empty((state.request.population, groups), dtype=np.int64)
-    for i in range(len(out)):
-        leaving = problem.source_code[run.source[i, : run.rows[i]]]
-        entering = problem.partner_code[run.partner[i, : run.rows[i]]]
-        out[i] = problem.crisp - np.bincount(leaving, minlength=groups) + np.bincount(entering, minlength=groups)
-    return out
+def populations_counts(problem: Problem, state: MemeticState, run: Run) -> IntArray:
+    """(mu, K, P), records of each nested set after each individual of a run's population."""
+    every = [_swaps(problem, run, i) for i in range(state.request.population)]
+    return np.array([counts_after(problem, swaps) for swaps in every])
 
 
 def _report(problem: Problem, state: MemeticState, run: Run, judge: Judge) -> RunOutcome:
-    signals = signals_after(problem, state, run)
-    valid = _judged(signals, judge)
-    good = valid & np.array([met(problem, signal) for signal in signals])
-    costs = np.array([run.influence[i, : run.rows[i]].sum() for i in range(len(signals))])
+    every = [_swaps(problem, run, i) for i in range(state.request.population)]
+    counts = populations_counts(problem, state, run)
+    valid = _judged(every, counts, judge)
+    costs = np.array([swaps.distortion for swaps in every])
     share = float(valid.mean())
-    if good.any():
-        i = int(np.argmin(np.where(good, costs, np.inf)))
-        return RunOutcome(_swaps(problem, run, i), float(run.fitness[i]), True, share, 0)
-    i = int(np.argmax(run.fitness[: len(signals)]))
-    bred = _swaps(problem, run, i)
-    whole = _completed(problem, bred)
-    fitness = _fitness(problem, state, whole)
-    return RunOutcome(whole, fitness, judge(after(problem, whole)), share, max(0, len(whole.source) - len(bred.source)))
+    for i in np.argsort(costs, kind="stable"):
+        if valid[i] and met(problem, counts[i]) and judge(every[i]):
+            return RunOutcome(every[i], float(run.fitness[i]), True, share, 0)
+    fittest = np.argsort(-run.fitness[: len(every)], kind="stable")[:_COMPLETED]
+    tried = ((i, _completed(problem, every[i])) for i in fittest)
+    first = next(tried)
+    valid_one = next(((i, whole) for i, whole in itertools.chain([first], tried) if judge(whole)), None)
+    i, whole = valid_one or first
+    fitness, added = _fitness(problem, state, whole), max(0, len(whole.source) - len(every[i].source))
+    return RunOutcome(whole, fitness, valid_one is not None, share, added)
 
 
-def _judged(signals: IntArray, judge: Judge) -> BoolArray:
-    different, place = np.unique(signals, axis=0, return_inverse=True)
-    return np.array([judge(signal) for signal in different], dtype=np.bool_)[place.ravel()]
+def _judged(every: list[Swaps], counts: IntArray, judge: Judge) -> BoolArray:
+    _, first, place = np.unique(counts, axis=0, return_index=True, return_inverse=True)
+    return np.array([judge(every[i]) for i in first], dtype=np.bool_)[place.ravel()]
 
 
 def _swaps(problem: Problem, run: Run, i: int) -> Swaps:
@@ -129,7 +134,8 @@ def _completed(problem: Problem, swaps: Swaps) -> Swaps:
     """The swaps, and the cheapest that meet what they leave open; all new ones where there is no room for those."""
     ours = np.flatnonzero(~np.isin(problem.source_rows, swaps.source_row))
     theirs = np.flatnonzero(~np.isin(problem.partner_rows, swaps.partner_row))
-    rest = replace(without(problem, ours, theirs), crisp=after(problem, swaps))
+    counts = counts_after(problem, swaps)
+    rest = replace(without(problem, ours, theirs), crisp=counts[problem.at], counts=counts)
     if rest.needed == 0:
         return swaps
     try:
@@ -139,7 +145,7 @@ def _completed(problem: Problem, swaps: Swaps) -> Swaps:
     return Swaps(
         *(
             np.concatenate([getattr(swaps, name), getattr(more, name)])
-            for name in ("source_row", "partner_row", "source", "target", "influence")
+            for name in ("source_row", "partner_row", "source", "target", "band", "influence")
         )
     )
 

@@ -14,6 +14,7 @@ from workers.algorithms.groups.swaps.problem import Problem, without
 
 #: Entries of the lists of nearest partners, and how long one list is at most.
 _ENTRIES, _LONGEST = 1 << 22, 16
+_SLACK = 10  # least distance from a bound on a nested set to where membership is 0 (the paper's 2 and 12)
 _ROW_BYTES = 4 + 4 + 8  # source, partner, influence
 
 
@@ -127,16 +128,12 @@ def _board(problem: Problem) -> Board:
     targets, partner_part = np.unique(problem.partner_code, return_inverse=True)
     entries = len(problem.source_rows) * len(targets)
     shape = (len(problem.source_rows), len(targets), int(np.clip(_ENTRIES // entries, 1, _LONGEST)))
-    bounds = np.full((2, len(problem.crisp)), -1, dtype=np.int64)
-    zeros = np.zeros((2, len(problem.crisp)), dtype=np.int64)
-    for one in problem.restrictions:
-        bounds[int(one.raises), one.element] = one.bound
-        zeros[int(one.raises), one.element] = one.zero
     sizes = np.bincount(partner_part) + problem.crisp[targets]
     return Board(
         Parts(
             source_part=source_part.astype(np.int64),
             partner_part=partner_part.astype(np.int64),
+            source_band=problem.source_band,
             source_start=np.searchsorted(source_part, np.arange(len(sources) + 1)).astype(np.int64),
             partner_start=np.searchsorted(partner_part, np.arange(len(targets) + 1)).astype(np.int64),
             weight_of_part=np.cumsum(sizes).astype(np.float64),
@@ -150,14 +147,28 @@ def _board(problem: Problem) -> Board:
             near_distance=np.full(shape, np.inf),
             nearest=np.full(shape[0], np.inf),
         ),
-        Goal(
-            source_signal=problem.crisp[sources],
-            source_bound=bounds[0, sources],
-            source_zero=zeros[0, sources],
-            target_signal=problem.crisp[targets],
-            target_bound=bounds[1, targets],
-            target_zero=zeros[1, targets],
-            needed=problem.needed,
-            most=problem.needed * problem.metric.largest,
-        ),
+        _goal(problem, sources, targets),
+    )
+
+
+def _goal(problem: Problem, sources: IntArray, targets: IntArray) -> Goal:
+    lowered = problem.bounds[:, sources]
+    zeros = np.maximum(problem.counts[:, sources], lowered + _SLACK)
+    raised = np.full((2, len(problem.crisp)), -1, dtype=np.int64)
+    for one in problem.restrictions:
+        if one.raises:
+            raised[:, one.element] = one.bound, one.zero
+        elif one.element in sources:
+            zeros[problem.at, np.searchsorted(sources, one.element)] = one.zero
+    return Goal(
+        source_signal=np.ascontiguousarray(problem.counts[:, sources]),
+        source_bound=np.ascontiguousarray(lowered),
+        source_zero=np.ascontiguousarray(zeros),
+        source_floor=np.ascontiguousarray(problem.floors[:, sources]),
+        at=problem.at,
+        target_signal=problem.crisp[targets],
+        target_bound=raised[0, targets],
+        target_zero=raised[1, targets],
+        needed=problem.needed,
+        most=problem.needed * problem.metric.largest,
     )

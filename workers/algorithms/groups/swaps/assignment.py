@@ -19,11 +19,13 @@ group has room for, or as there are swaps, are enough: were all of them taken by
 """
 
 from collections.abc import Generator
+from dataclasses import replace
 
 import numpy as np
 
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.swaps.flow import Flow, Network, flowing
+from workers.algorithms.groups.swaps.levels import most_leaving
 from workers.algorithms.groups.swaps.metric import Metric, nearest
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, paired
 from workers.algorithms.groups.swaps.restrictions import UnreachableError
@@ -39,7 +41,7 @@ _SLACK = 1e-9
 
 
 def moves_needed(problem: Problem) -> IntArray:
-    """Members that must leave each source, or enter each target, whichever side is fixed: (P,) int64, sum Q_need."""
+    """Records that must leave each source, or enter each target, whichever side is fixed: (P,) int64, sum Q_need."""
     needs = problem.needs if problem.fixed == "sources" else -problem.needs
     return np.asarray(np.maximum(needs, 0))
 
@@ -67,7 +69,8 @@ def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = Non
     Parameters
     ----------
     problem : who may be swapped. Of equally cheap swaps those of lower indexes tend to win: shuffle it first.
-    moves : (P,) int64, members that leave each source; members that enter each target where `problem.fixed` says so.
+    moves : (P,) int64, records that leave each source; members that enter each target where `problem.fixed` says so. Of
+        those that leave, as many are from each nested set as its bound asks for.
     capacities : (P,) int64, the most members that may enter each target; None for no limits.
 
     Returns
@@ -102,16 +105,35 @@ def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = Non
     _check_room(moves, np.bincount(left_code, minlength=groups), room, floors)
     if capacities is not None and mirrored:
         _check_ceilings(moves, capacities)
-    network, order, start = _network(left_code, moves, right_code, room, floors)
+    band = np.zeros(len(left_code), dtype=np.int64) if mirrored else problem.source_band
+    least = moves[None] if mirrored else np.vstack([problem.least[:-1], moves[None]])
+    _check_nested(least)
+    most = least if mirrored else most_leaving(problem.counts, problem.floors, least)
     used = np.flatnonzero(moves[left_code] > 0)  # nobody else on the left can move
+    supply = _supply(left_code[used], band[used], least, most)
+    network, order, start = _network(supply, right_code, room, floors)
     match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used)
     chosen = np.flatnonzero(match >= 0)
     ours, theirs = used[chosen], order[match[chosen]]
     return paired(problem, theirs, ours) if mirrored else paired(problem, ours, theirs)
 
 
+def _supply(
+    code: IntArray, band: IntArray, least: IntArray, most: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Group of each left record, by submicrofile and band; what each gives, what is nested in it, its loan."""
+    sets = len(least)
+    places, of_record = np.unique(code, return_inverse=True)
+    more = np.diff(least[:, places], axis=0, prepend=0)
+    loans = np.vstack([np.zeros((1, len(places)), dtype=np.int64), (most - least)[:-1, places]])
+    below = np.arange(sets * len(places), dtype=np.int64) - 1
+    below[::sets] = -1
+    given, lent = (array.T.ravel().astype(np.int64) for array in (more, loans))
+    return (of_record * sets + band).astype(np.int64), given, below, lent
+
+
 def _network(
-    left_code: IntArray, moves: IntArray, right_code: IntArray, room: IntArray, floors: IntArray
+    supply: tuple[IntArray, IntArray, IntArray, IntArray], right_code: IntArray, room: IntArray, floors: IntArray
 ) -> tuple[Network, IntArray, IntArray]:
     """Both sides; right records in order of their group: groups without bound or limit form one."""
     bound = (room < np.bincount(right_code, minlength=len(room))) | (floors > 0)
@@ -123,8 +145,7 @@ def _network(
     np.add.at(capacities, group, room)
     np.add.at(least, group, floors)
     start = np.searchsorted(of_record, np.arange(count + 1)).astype(np.int64)
-    used = left_code[moves[left_code] > 0].astype(np.int64)
-    return Network(used, moves.astype(np.int64), of_record, least, capacities), order, start
+    return Network(*supply, of_record, least, capacities), order, start
 
 
 def _proved(
@@ -181,7 +202,7 @@ def _through(
     order = np.argsort(rows, kind="stable")
     start = np.searchsorted(rows[order], np.arange(lefts + 1)).astype(np.int64)
     taken, compact = np.unique(index[order], return_inverse=True)
-    part = Network(network.left_group, network.moves, network.right_group[taken], network.floors, network.capacities)
+    part = replace(network, right_group=network.right_group[taken])
     flow = yield from flowing(part, start, compact.astype(np.int64), np.ascontiguousarray(cost[order]))
     if flow is None:
         return None
@@ -224,6 +245,12 @@ def _check_room(moves: IntArray, available: IntArray, room: IntArray, floors: In
         raise UnreachableError(None, total, int(room.sum()), "swaps, with the records and room on the other side")
     if floors.sum() > total:
         raise UnreachableError(None, int(floors.sum()), total, "swaps, by the numbers to be moved")
+
+
+def _check_nested(least: IntArray) -> None:
+    for element in np.flatnonzero((least > least[-1]).any(axis=0)):
+        asked = int(least[:, element].max())
+        raise UnreachableError(int(element), asked, int(least[-1, element]), "records are to leave")
 
 
 def _check_ceilings(moves: IntArray, capacities: IntArray) -> None:

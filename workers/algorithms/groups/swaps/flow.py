@@ -5,13 +5,18 @@ Notation
 ==========  ==========  ===================================================================================
 symbol      shape       meaning
 ==========  ==========  ===================================================================================
-l           (L,)        left records, each in a group g with exactly moves_g of them used
+l           (L,)        left records, each in a group g
+moves_g     (G,)        records used from g and the groups nested in it, beyond those that the latter must give
+below_g     (G,)        the group nested next in g, -1 where there is none
+loan_g      (G,)        the most that g takes from the groups nested in it
 r           (R,)        right records, each in a group t with floor_t to cap_t of them used
 c_lr        (E,)        cost of using l with r, at least 0, for candidate pairs only (compressed rows)
 pi          (nodes,)    potentials: c_uv + pi_u - pi_v >= 0 on every arc that still has room
 ==========  ==========  ===================================================================================
 
-Network: g -> l -> r -> t -> sink, arcs of capacity 1 but the last. Floors are arcs with a bonus that no path outweighs.
+Network: g -> l -> r -> t -> sink, arcs of capacity 1 but the last, and g -> below_g up to loan_g: what a group has to
+give may come from those nested in it, whose own number is thus the least that they give. Floors are arcs with a bonus
+that no path outweighs.
 Nodes are numbered l, r, t, g. Potentials at the end are prices: a pair that was no candidate can only improve on the
 result if ``c_lr < price_t - price_l`` (reduced cost below 0), which is how `assignment` proves that none does.
 """
@@ -45,10 +50,15 @@ class Flow:
 
 @dataclass(frozen=True)
 class Network:
-    """What flows where: left groups (L,), moves (G,), right groups (R,), floors and capacities (T,)."""
+    """What flows where: left groups (L,), moves, below and loans (G,), right groups (R,), floors and capacities (T,).
+
+    Groups that are nested follow each other, the innermost first: `below` of a group is -1 or the one before it.
+    """
 
     left_group: IntArray
     moves: IntArray
+    below: IntArray
+    loans: IntArray
     right_group: IntArray
     floors: IntArray
     capacities: IntArray
@@ -76,9 +86,11 @@ def flowing(network: Network, start: IntArray, right: IntArray, cost: FloatArray
     price[-1] = -bonus
     supply, owner = network.moves.copy(), np.full(len(network.right_group), -1, dtype=np.int64)
     inflow = np.zeros(len(network.capacities), dtype=np.int64)
-    arrays = (network.left_group, supply, network.right_group, network.floors, network.capacities)
+    lent = np.zeros(len(supply), dtype=np.int64)
+    lefts = (network.left_group, supply, network.below, network.loans)
+    arrays = (*lefts, network.right_group, network.floors, network.capacities)
     while supply.any():
-        if not _augment(*arrays, start, right, cost, bonus, _VISITS, match, owner, inflow, price):
+        if not _augment(*arrays, start, right, cost, bonus, _VISITS, match, owner, inflow, lent, price):
             return None
         yield
     of_group = price[groups + len(network.capacities) : -1]
@@ -122,6 +134,8 @@ def _drop_top(keys: FloatArray, nodes: IntArray, size: int) -> None:
 def _augment(  # noqa: C901 - one kernel, one algorithm
     left_group: IntArray,
     supply: IntArray,
+    below: IntArray,
+    loans: IntArray,
     right_group: IntArray,
     floors: IntArray,
     capacities: IntArray,
@@ -133,17 +147,19 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
     match: IntArray,
     owner: IntArray,
     inflow: IntArray,
+    lent: IntArray,
     price: FloatArray,
 ) -> bool:
     """Send supply, one shortest path at a time, until none is left or so many arcs were visited; False: no path.
 
-    `match`, `owner` and `inflow` are the flow from either side; price's last entry is the sink's.
+    `match`, `owner` and `inflow` are the flow from either side, `lent` what each group takes from the one nested in it;
+    price's last entry is the sink's.
     """
     lefts, rights, targets, groups = len(left_group), len(right_group), len(capacities), len(supply)
     first_t, first_g, nodes = lefts + rights, lefts + rights + targets, lefts + rights + targets + groups
     distance = np.empty(nodes)
     parent = np.empty(nodes, dtype=np.int64)
-    room = len(right) + 3 * rights + (targets + 2) * lefts + nodes + 1
+    room = len(right) + 3 * rights + (targets + 2) * lefts + 2 * groups + nodes + 1
     keys, heap = np.empty(room), np.empty(room, dtype=np.int64)
     fan_node, fan_cost = np.empty(room, dtype=np.int64), np.empty(room)
     for g in range(groups):
@@ -192,7 +208,13 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
                         if match[o] >= 0 and right_group[match[o]] == t:
                             fan_node[fan], fan_cost[fan] = lefts + match[o], 0.0
                             fan += 1
-                else:  # a left group: to its unused records
+                else:  # a left group: to its unused records, the group nested in it, or back to the one around it
+                    if below[v - first_g] >= 0 and lent[v - first_g] < loans[v - first_g]:
+                        fan_node[fan], fan_cost[fan] = v - 1, 0.0
+                        fan += 1
+                    if v + 1 < nodes and lent[v + 1 - first_g] > 0:
+                        fan_node[fan], fan_cost[fan] = v + 1, 0.0
+                        fan += 1
                     for o in range(lefts):
                         if match[o] < 0 and left_group[o] == v - first_g:
                             fan_node[fan], fan_cost[fan] = o, 0.0
@@ -224,6 +246,8 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
                     inflow[u - first_t] -= 1
                 elif v < first_g:
                     inflow[v - first_t] += 1
+                elif u >= first_g:
+                    lent[max(u, v) - first_g] += 1 if v < u else -1
                 else:
                     match[u] = -1  # a left record returns to its group
                 v = u

@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.groups.swaps.levels import Levels, least_leaving, level_counts, plain
 from workers.algorithms.groups.swaps.metric import Metric, paired_influence
 from workers.algorithms.groups.swaps.restrictions import (
     NoPartnerError,
@@ -47,28 +48,42 @@ class Problem:
     crisp : (P,) int64, q.
     restrictions : what is asked, one per restricted submicrofile.
     metric : weights of the influential attributes.
+    counts, bounds, floors, at : (K, P) records of each nested set, the most that may stay (-1: nothing asked) and the
+        least that should, and which set the members are; see `levels`. One set only where places are raised.
     source_rows, source_code, source_values : (S,) rows among the caller's records, (S,) submicrofiles, (S, A) encoded
-        attributes of members in sources, in order of submicrofile. Restricted: rows and values are persons'.
-    partner_rows, partner_code, partner_values : (R,), (R,), (R, A), likewise of non-members in targets.
+        attributes of those in sources that are in some set, in order of submicrofile. Restricted: rows and values are
+        persons'.
+    source_band : (S,), the smallest set that each is in.
+    partner_rows, partner_code, partner_values : (R,), (R,), (R, A), likewise of those in targets that are in no set.
     """
 
     crisp: IntArray
     restrictions: tuple[Restriction, ...]
     metric: Metric
+    counts: IntArray
+    bounds: IntArray
+    floors: IntArray
+    at: int
     source_rows: IntArray
     source_code: IntArray
+    source_band: IntArray
     source_values: FloatArray
     partner_rows: IntArray
     partner_code: IntArray
     partner_values: FloatArray
 
     @property
+    def least(self) -> IntArray:
+        """(K, P), how many of each nested set must leave."""
+        return least_leaving(self.counts, self.bounds)
+
+    @property
     def needs(self) -> IntArray:
-        """(P,), members that a lowered element must lose (positive) or a raised one gain (negative)."""
-        out = np.zeros_like(self.crisp)
+        """(P,), records that a lowered element must lose (positive), members that a raised one must gain (negative)."""
+        out = np.array(self.least[-1])
         for one in self.restrictions:
-            excess = int(self.crisp[one.element]) - one.bound
-            out[one.element] = min(excess, 0) if one.raises else max(excess, 0)
+            if one.raises:
+                out[one.element] = min(int(self.crisp[one.element]) - one.bound, 0)
         return out
 
     @property
@@ -102,6 +117,7 @@ class Swaps:
     ----------
     source_row, partner_row : (Q,) int64, rows among the caller's records; no row occurs twice.
     source, target : (Q,) int64, their submicrofiles before.
+    band : (Q,) int64, the smallest set that the one from the source is in; the partner is in none.
     influence : (Q,) float64, InfM of each pair.
     """
 
@@ -109,6 +125,7 @@ class Swaps:
     partner_row: IntArray
     source: IntArray
     target: IntArray
+    band: IntArray
     influence: FloatArray
 
     @property
@@ -127,6 +144,7 @@ def build(
     *,
     sources: Iterable[int] | None = None,
     targets: Iterable[int] | None = None,
+    levels: Levels | None = None,
 ) -> Problem:
     """The problem of masking elements of a crisp signal, checked.
 
@@ -141,6 +159,7 @@ def build(
     sources : submicrofiles that members may leave; by default the lowered ones, or where none is lowered all that are
         not raised.
     targets : submicrofiles that they may go to; by default all others.
+    levels : nested sets, of which the members are one, and bounds on them; by default the members alone.
 
     Returns
     -------
@@ -163,15 +182,25 @@ def build(
         raise ValueError("parameter, member and values must have an entry per record")
     if len(parameter) and (parameter.min() < 0 or parameter.max() >= groups):
         raise ValueError(f"every parameter code must lie in [0, {groups})")
+    levels = plain(member, groups) if levels is None else levels
+    sets, bounds = len(levels.bounds), _bounds(levels, restrictions, groups)
+    if not np.array_equal(levels.band <= levels.at, member):
+        raise ValueError("the members must be one of the nested sets")
     leaving, entering = sides(restrictions, groups, sources, targets)
-    source_rows = _in_order(parameter, member & leaving[parameter])
-    partner_rows = _in_order(parameter, ~member & entering[parameter])
+    source_rows = _in_order(parameter, (levels.band < sets) & leaving[parameter])
+    partner_rows = _in_order(parameter, (levels.band == sets) & entering[parameter])
+    counts = level_counts(parameter, levels.band, sets, groups)
     problem = Problem(
-        crisp=np.bincount(parameter[member], minlength=groups).astype(np.int64),
+        crisp=counts[levels.at],
         restrictions=restrictions,
         metric=metric,
+        counts=counts,
+        bounds=bounds,
+        floors=levels.floors,
+        at=levels.at,
         source_rows=source_rows,
         source_code=parameter[source_rows].astype(np.int64),
+        source_band=levels.band[source_rows],
         source_values=np.ascontiguousarray(values[source_rows], dtype=np.float64),
         partner_rows=partner_rows,
         partner_code=parameter[partner_rows].astype(np.int64),
@@ -194,6 +223,7 @@ def without(problem: Problem, sources: IntArray, partners: IntArray) -> Problem:
         problem,
         source_rows=problem.source_rows[sources],
         source_code=problem.source_code[sources],
+        source_band=problem.source_band[sources],
         source_values=np.ascontiguousarray(problem.source_values[sources]),
         partner_rows=problem.partner_rows[partners],
         partner_code=problem.partner_code[partners],
@@ -208,24 +238,23 @@ def paired(problem: Problem, sources: IntArray, partners: IntArray) -> Swaps:
         partner_row=problem.partner_rows[partners],
         source=problem.source_code[sources],
         target=problem.partner_code[partners],
+        band=problem.source_band[sources],
         influence=paired_influence(problem.metric, problem.source_values, problem.partner_values, sources, partners),
     )
 
 
-def after(problem: Problem, swaps: Swaps) -> IntArray:
-    """(P,), the crisp signal once the swaps are made."""
-    groups = len(problem.crisp)
-    return np.asarray(
-        problem.crisp - np.bincount(swaps.source, minlength=groups) + np.bincount(swaps.target, minlength=groups)
-    )
-
-
-def met(problem: Problem, signal: IntArray) -> bool:
-    """Whether a signal meets every bound."""
-    return all(
-        signal[one.element] >= one.bound if one.raises else signal[one.element] <= one.bound
-        for one in problem.restrictions
-    )
+def _bounds(levels: Levels, restrictions: tuple[Restriction, ...], groups: int) -> IntArray:
+    """What is asked of each set, with what the restrictions ask of the members."""
+    out = levels.bounds.copy()
+    if out.ndim != 2 or out.shape[1] != groups or not 0 <= levels.at < len(out):
+        raise ValueError("bounds must have a row per nested set and a column per submicrofile")
+    if len(out) > 1 and any(one.raises for one in restrictions):
+        raise ValueError("places can be raised by members only, not by nested sets")
+    for one in restrictions:
+        if not one.raises:
+            already = out[levels.at, one.element]
+            out[levels.at, one.element] = one.bound if already < 0 else min(one.bound, already)
+    return out
 
 
 def _check_reach(problem: Problem) -> None:

@@ -1,0 +1,112 @@
+"""What a `swaps` job says; restricted to its owner, for it tells which places were masked and who was exchanged."""
+
+from typing import Final, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.contracts.base import Contract, may_lack
+from app.contracts.microfiles import CellValue, RecordCounts
+
+#: Swaps that the restricted result lists; there may be more.
+LISTED_SWAPS: Final = 10_000
+
+
+class SwapRun(Contract):
+    """What one run of the search came to."""
+
+    swaps: int = Field(description="Exchanges.")
+    distortion: float = Field(description="How far the partners are apart, over all exchanges.")
+    fitness: float | None = Field(description="Of its best individual; null where nothing was evolved.")
+    valid: bool = Field(description="No outlier that was to be masked is one after it.")
+    valid_share: float | None = Field(description="Of its last population: individuals that mask every outlier.")
+    completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
+
+
+class Generations(Contract):
+    """Fitness of one run's population, generation by generation, the first one drawn at random."""
+
+    best: tuple[float, ...] = Field(description="Greatest.")
+    mean: tuple[float, ...] = Field(description="Mean.")
+    spread: tuple[float, ...] = Field(description="Standard deviation.")
+
+
+class Again(Contract):
+    """The attack on the protected file."""
+
+    rules: int = Field(description="How many there are.")
+    signal: tuple[float, ...] = Field(description="Auxiliary signal (summed grades) of the protected file.")
+    crisp_signal: tuple[float, ...] = Field(description="Records whose grade is at least alpha.")
+    outliers: tuple[int, ...] = Field(description="Of the signal, by place among the parameter values.")
+    found: tuple[int, ...] = Field(description="Masked places that are outliers still, or again.")
+
+
+class ProfileLook(Contract):
+    """One signal of the profile of the rules, on the protected file, and what it says of the masked places."""
+
+    name: Literal["members", "sum", "near", "near_ratio"] = Field(
+        description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
+        "alpha; as many to each member and five."
+    )
+    alpha: float = Field(description="The grade from which on it counts.")
+    outliers: tuple[int, ...] = Field(description="Of the signal, high or low, by place among the parameter values.")
+    found: tuple[int, ...] = Field(description="Masked places among them.")
+    precision: float = Field(
+        description="Share of masked places among as many of its highest, or of its lowest: the greater."
+    )
+
+
+class AttackAgain(Contract):
+    """The attack again: with the rules that were masked against, their profile, and with rules learned anew."""
+
+    old_rules: Again = Field(description="With the rules that were masked against.")
+    new_rules: Again | None = Field(description="With rules learned anew; null: there are none.")
+    learned: str = Field(description="How the new rules were found, or why there are none.")
+    profile: tuple[ProfileLook, ...] = Field(description="What the old rules see below and above the model's alpha.")
+
+
+class SwapsResult(Contract):
+    """Result of a `swaps` job; restricted to its owner."""
+
+    method: Literal["swaps"] = Field(default="swaps", description="The job's method.")
+    records: int = Field(description="Of the dataset.")
+    in_range: int = Field(description="Records that took part.")
+    left_out: RecordCounts = Field(description="Records that did not, by reason.")
+    members: int = Field(description="Records of the fuzzy group.")
+    swaps: int = Field(description="Exchanges that mask.")
+    distortion: float = Field(description="How far the partners are apart, over all these exchanges.")
+    assignment_distortion: float = Field(description="Least possible for the same numbers moved under the same bounds.")
+    letter_distortion: float = Field(description="Least possible to mask at the model's alpha alone.")
+    decoys: int = Field(description="Exchanges between unmasked places; fewer than asked for where members run out.")
+    decoy_distortion: float = Field(description="How far their partners are apart.")
+    profile: tuple[float, ...] = Field(
+        description="Alphas that were masked; the model's alone where a place is raised, which only members can do."
+    )
+    fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
+    valid: bool = Field(
+        description="No outlier that was to be masked (of a given list, those that stood out) is one now, and no "
+        "masked place stands out of the profile that was masked."
+    )
+    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(
+        description="The places: signals are in their order, outliers are indexes into them, from 0."
+    )
+    sizes: tuple[int, ...] = Field(description="Records of each place, before and after.")
+    masked: tuple[int, ...] = Field(description="Places that were to be masked.")
+    bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of the masked ones.")
+    signal_before: tuple[int, ...] = Field(description="Crisp auxiliary signal of the dataset.")
+    signal_after: tuple[int, ...] = Field(description="Crisp auxiliary signal of the release.")
+    outliers_before: tuple[int, ...] = Field(description="Of the one.")
+    outliers_after: tuple[int, ...] = Field(description="Of the other.")
+    runs: tuple[SwapRun, ...] = Field(description="What each run of the search came to.")
+    generations: tuple[Generations, ...] = Field(description="Per run.")
+    attack_again: AttackAgain = Field(description="The attack on what is released.")
+    telltale_columns: dict[str, int] = Field(
+        description="Published columns that hang together with the parameter, and swapped records that contradict it."
+    )
+    swap_list: tuple[tuple[int, int], ...] = Field(description="Rows of the dataset that were exchanged, from 0.")
+    swap_list_complete: bool = Field(description="False: only the first 10,000 are listed.")
+
+
+class SwapsSummary(SwapsResult):
+    """Result of a `swaps` job without who was exchanged, nor the course of a long search."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("generations", "swap_list", "swap_list_complete"))

@@ -1,0 +1,48 @@
+"""The rules that a specification names: its own, or those that an earlier `group` job has found."""
+
+from typing import Protocol
+
+import numpy as np
+
+from app.contracts.groups import GroupSpec
+from app.contracts.rule_models import group_spec
+from app.contracts.swaps import GivenModel
+from app.errors import FieldError, InfeasibleError
+from workers.algorithms.groups.rules.rules import Rules
+from workers.methods.context import JobContext
+
+
+class Modelled(Protocol):
+    """A specification with a model of the group."""
+
+    @property
+    def model(self) -> GivenModel | None:
+        """A model of its own."""
+        ...
+
+    @property
+    def model_job_id(self) -> str | None:
+        """The job that found one."""
+        ...
+
+
+def learned_by(spec: Modelled, job: JobContext) -> GroupSpec | None:
+    """What the job that found the model was asked; None where the model was given."""
+    return group_spec(job.jobs["model_job_id"].spec) if spec.model_job_id is not None else None
+
+
+def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tuple[Rules, float]:
+    """The rules and the group's alpha.
+
+    Raises
+    ------
+    InfeasibleError
+        The job found no rules.
+    """
+    if spec.model is not None:
+        return np.array([rule.terms for rule in spec.model.rules], dtype=np.int8), spec.model.alpha
+    found = [rule["terms"] for rule in job.job_result("model_job_id")["rules"]]
+    if not found or learned is None:
+        detail = "the job found no rules: there is no model of the group to mask"
+        raise InfeasibleError(detail, errors=[FieldError("/model_job_id", detail)])
+    return np.array(found, dtype=np.int8), learned.alpha

@@ -1,0 +1,148 @@
+"""What a `swaps` job works on, read and checked: records, what the rules see of them, and the problem of swapping."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.contracts.groups import GroupSpec
+from app.contracts.rule_models import Model, model_of
+from app.contracts.swaps import SwapsSpec
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.groups.profile.decoys import Everybody
+from workers.algorithms.groups.rules.fuzzified import Fuzzified
+from workers.algorithms.groups.rules.rules import Rules
+from workers.algorithms.groups.signals.profile import GRID
+from workers.algorithms.groups.signals.signals import members
+from workers.algorithms.groups.swaps.problem import Problem, shuffled, without
+from workers.frames.telling_apart import ranked
+from workers.methods.context import JobContext
+from workers.methods.microfile.attack import Places, attack, check_auxiliary, no_records, vital_of
+from workers.methods.microfile.given_model import learned_by, rules_by
+from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
+from workers.methods.swaps.hiding import Hiding, alphas_of
+from workers.methods.swaps.keys import Keys
+from workers.methods.swaps.mask import encoded, masking, problem_of
+
+#: Share of the whole job.
+READ = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stays the same while the job runs.
+
+    Attributes
+    ----------
+    microfile, seen : in-range records, and as rules see them.
+    hiding : what is to be hidden of them, places and records.
+    problem, plain : of swapping, and with what is asked of the members alone.
+    everybody : the records that decoys are among.
+    learned : the specification of the job that the model comes from.
+    auxiliary : what rules are learned from anew, and who is the group's there.
+    """
+
+    spec: SwapsSpec
+    model: Model
+    rules: Rules
+    microfile: Microfile
+    seen: Fuzzified
+    hiding: Hiding
+    problem: Problem
+    plain: Problem
+    everybody: Everybody
+    learned: GroupSpec | None
+    auxiliary: tuple[Fuzzified, BoolArray] | None
+
+    @property
+    def alpha(self) -> float:
+        """Where the fuzzy group begins."""
+        return self.hiding.alpha
+
+    @property
+    def membership(self) -> FloatArray:
+        """(N,), by the model's rules; 0 outside the fuzzy group."""
+        return np.where(members(self.hiding.grades, self.alpha), self.hiding.grades, 0.0)
+
+
+def setting_of(job: JobContext, keys: Keys) -> Setting:
+    """Read what a job works on.
+
+    Raises
+    ------
+    InfeasibleError, InvalidError
+        What only the records could tell.
+    """
+    spec = job.specification(SwapsSpec)
+    job.tick(0.0, "read")
+    learned = learned_by(spec, job)
+    model = model_of(spec, learned)
+    if model is None:
+        msg = "the specification was not filled in"
+        raise ValueError(msg)
+    microfile = _read(spec, model, job)
+    seen = fuzzified(microfile, model.variables)
+    rules, alpha = rules_by(spec, job, learned)
+    hiding = _hiding(spec, microfile, seen, rules, alpha, job)
+    problem, plain, everybody = _problems(spec, microfile, hiding, ranked(job.dataset_path(), microfile.rows), keys)
+    auxiliary, slim = _auxiliary(spec, job, learned), microfile.counted()
+    return Setting(spec, model, rules, slim, seen, hiding, problem, plain, everybody, learned, auxiliary)
+
+
+def _read(spec: SwapsSpec, model: Model, job: JobContext) -> Microfile:
+    if spec.metric is None:
+        msg = "the specification was not filled in"
+        raise ValueError(msg)
+    wanted = Wanted(
+        model.variables,
+        model.recode,
+        parameter=spec.parameter,
+        numbers=tuple(spec.metric.ordinal),
+        categories=tuple(spec.metric.categorical),
+    )
+    microfile = read(job.dataset_path(), wanted)
+    if not len(microfile.rows):
+        raise no_records("the dataset", microfile, "/model" if spec.model is not None else "/model_job_id")
+    return microfile
+
+
+def _hiding(
+    spec: SwapsSpec, microfile: Microfile, seen: Fuzzified, rules: Rules, alpha: float, job: JobContext
+) -> Hiding:
+    """Grades down to the lowest alpha that anybody looks at, and what is asked of them."""
+    lowest = min(alpha, *spec.profile, *GRID)
+    grades = attack(microfile, seen, rules, lowest, tick=lambda share: job.tick(READ * share, "read")).membership
+    groups = len(microfile.parameter_values)
+    crisp = np.bincount(microfile.parameter[members(grades, alpha)], minlength=groups)
+    asked = masking(spec, crisp, Places(microfile.parameter_values))
+    return Hiding(spec, asked, alphas_of(spec, alpha, asked), alpha, microfile.parameter, grades, groups)
+
+
+def _problems(
+    spec: SwapsSpec, microfile: Microfile, hiding: Hiding, rank: IntArray, keys: Keys
+) -> tuple[Problem, Problem, Everybody]:
+    """The problem, that of the members alone, and all records, in orders that follow from the key and from `rank`."""
+    values, member = encoded(spec, microfile), members(hiding.grades, hiding.alpha)
+    plain = _canonical(problem_of(spec, microfile, values, member, hiding.asked), rank)
+    problem = plain
+    if not hiding.letter:
+        problem = _canonical(problem_of(spec, microfile, values, member, hiding.asked, hiding.levels), rank)
+    order = keys.generator("order")
+    everybody = Everybody(microfile.parameter, hiding.band, values, order.permutation(np.argsort(rank)))
+    return shuffled(problem, order), plain, everybody
+
+
+def _canonical(problem: Problem, rank: IntArray) -> Problem:
+    """The problem with its records in an order that does not depend on the file's."""
+    ours = np.lexsort((rank[problem.source_rows], problem.source_code))
+    theirs = np.lexsort((rank[problem.partner_rows], problem.partner_code))
+    return without(problem, ours, theirs)
+
+
+def _auxiliary(spec: SwapsSpec, job: JobContext, learned: GroupSpec | None) -> tuple[Fuzzified, BoolArray] | None:
+    """What rules are learned from anew."""
+    if spec.auxiliary_dataset_id is None or learned is None:
+        return None
+    wanted = Wanted(learned.variables, learned.recode.auxiliary, vital=learned.conditions)
+    microfile = read(job.dataset_path("auxiliary_dataset_id"), wanted)
+    check_auxiliary(microfile, "/auxiliary_dataset_id")
+    return fuzzified(microfile, learned.variables), vital_of(microfile)
