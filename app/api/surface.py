@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from app.api.routes import (
     anonymizations,
     audits,
+    certificates,
     datasets,
     families,
     jobs,
@@ -22,6 +23,18 @@ PREFIX: Final = "/v1"
 
 def include_routes(app: FastAPI) -> None:
     """Add every router, the one that is asked most first: routes are tried one after the other."""
-    for routes in (jobs, questions, datasets, anonymizations, audits, releases, publishing, families, log):
+    for routes in (
+        jobs,
+        questions,
+        datasets,
+        anonymizations,
+        audits,
+        releases,
+        publishing,
+        families,
+        log,
+        certificates,
+    ):
         app.include_router(routes.router, prefix=PREFIX)
     app.include_router(service.router)
+    app.include_router(certificates.open_router)

@@ -1,6 +1,7 @@
 """The methods that jobs can use, in the order in which they stand in the OpenAPI document."""
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from app.contracts.attacks import CompositionResult, CompositionSpec, DeterminationResult, DeterminationSpec
 from app.contracts.boxes import BoxesResult, BoxesSpec, StatisticResult
@@ -92,3 +93,18 @@ def methods_of(kind: JobKind) -> tuple[Method, ...]:
 def answering(question: str) -> tuple[Method, ...]:
     """The methods whose releases can be put to an audit or a question."""
     return tuple(method for method in METHODS.values() if question in method.answers)
+
+
+def public_statistics(method: str, statistics: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What may be published of a method's statistics. Fields are listed, not left out: what is added stays restricted.
+
+    Parameters
+    ----------
+    method
+        The method's name; one that is not there any more publishes none.
+    statistics
+        As stored.
+    """
+    known = METHODS[method].statistic if method in METHODS else None
+    public = frozenset() if known is None else frozenset(known.model_fields)
+    return [{name: value for name, value in each.items() if name in public} for each in statistics]

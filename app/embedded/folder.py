@@ -65,6 +65,11 @@ class DataFolder:
         return self.path / "admin.key"
 
     @property
+    def signing_key(self) -> Path:
+        """The private keys that sign certificates, newest first."""
+        return self.path / "signing.pem"
+
+    @property
     def storage_url(self) -> str:
         """Where datasets and releases lie."""
         return f"file:{quote(str(self.path / 'storage'))}"
@@ -143,6 +148,13 @@ class DataFolder:
         write_private(self.admin_key, key + "\n")
         write_private(self._secrets, json.dumps(asdict(replace(self.secrets(), admin_key_written=True))))
 
+    def make_signing_key(self) -> None:
+        """Make the first signing key where there is none."""
+        from app.certificates.signing import new_pem
+
+        if not self.signing_key.exists():
+            write_private(self.signing_key, new_pem())
+
     def make_sockets(self) -> Path:
         """Make the folder of the Unix sockets: here, or where the path would be too long (107 bytes) elsewhere."""
         self._clear_sockets()
@@ -199,7 +211,7 @@ class DataFolder:
         if self._lock_file.exists():
             return True
         ours = (self.postgres, self.path / "storage", self.scratch, self.logs, self.path / "run", self.admin_key)
-        return not any(path.exists() for path in (*ours, self._secrets, self._running))
+        return not any(path.exists() for path in (*ours, self._secrets, self._running, self.signing_key))
 
     def _clear_sockets(self) -> None:
         """Remove the sockets of a start before this one, if the folder of that name is still ours."""

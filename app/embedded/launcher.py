@@ -86,6 +86,7 @@ class Launcher:
 
     def _start(self) -> None:
         secrets = self.folder.secrets()
+        self.folder.make_signing_key()
         for path in (self.folder.scratch, self.folder.logs):
             path.mkdir(mode=0o700, exist_ok=True)
         sockets = self.folder.make_sockets()
@@ -101,6 +102,7 @@ class Launcher:
             "REDIS_URL": broker.url(),
             "STORAGE_URL": self.folder.storage_url,
             "SUREBOX_SERVER_SECRET": secrets.server_secret,
+            "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
             "SUREBOX_STAGING_DIR": str(self.folder.scratch),
         }
         self.folder.write_running(sockets=sockets, environment=environment)

@@ -7,6 +7,7 @@ from itertools import islice
 
 import structlog
 
+from app.certificates.issue import issue_missing
 from app.datasets.delete import remove_abandoned
 from app.datasets.delete import remove_leftovers as datasets_left
 from app.db.repositories import expiry, parts, reaping, stranded, workers
@@ -48,6 +49,7 @@ class Rounds:
         self._expire_rows()
         self._expire_uploads()
         self._expire_results()
+        self._certify()
         for key in self._orphans():
             if stop.is_set():
                 return
@@ -115,6 +117,12 @@ class Rounds:
             now=self._instant_before(timedelta()),
         )
         releases_left(database=database, storage=storage)
+
+    def _certify(self) -> None:
+        """Releases of before there was a key, or while it could not be read, get their certificates now."""
+        issued = issue_missing(database=self._database, settings=self._settings)
+        if issued:
+            log.info("housekeeping.certified", releases=issued)
 
     def _expire_results(self) -> None:
         """Results whose time has passed, and what is left in storage of those that were erased."""

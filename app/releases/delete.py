@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from app.contracts.releases import ReleaseState
-from app.db.repositories import erasing, families, publications, releases
+from app.db.repositories import certificates, erasing, families, publications, releases
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
@@ -40,6 +40,7 @@ def delete_release(
             publishing.withdraw_locked(
                 unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason="deleted"
             )
+        certificates.forget_envelope(unit.connection, release_id=release_id)
     remove_leftovers(database=database, storage=storage, release_id=release_id)
 
 

@@ -4,9 +4,9 @@ One transaction: the family is locked, so that two releases of the same data are
 state, the ledger and the log are written together. A job ends through `decide`, a keeper publishes through `publish`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from app.contracts.findings import Finding, Severity
 from app.contracts.log import LogAction
@@ -24,6 +24,8 @@ from app.errors import (
 
 #: The audit of what all releases of the same data tell together: always looked at, accepted by `allow_repeat`.
 COMPOSITION: Final = "composition"
+#: Gives a release its certificate, in the transaction that publishes it (app.certificates.issue).
+Certifier: TypeAlias = Callable[[Connection, str], object]
 #: Flag of a release that was published although the composition falls below k.
 REPEATED: Final = "repeated"
 
@@ -116,7 +118,14 @@ def standing(findings: Sequence[Finding], *, accepted: Collection[str]) -> list[
 
 
 def publish(
-    *, database: Database, owner: str, key_id: str, release_id: str, asked: PublishRequest, four_eyes: bool
+    *,
+    database: Database,
+    owner: str,
+    key_id: str,
+    release_id: str,
+    asked: PublishRequest,
+    four_eyes: bool,
+    certify: Certifier,
 ) -> None:
     """Publish a draft; one that is published already stays as it is.
 
@@ -139,7 +148,9 @@ def publish(
             return
         _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
-        publish_locked(unit.connection, release=release, key_id=key_id, asked=asked, composed=release.composed)
+        publish_locked(
+            unit.connection, release=release, key_id=key_id, asked=asked, composed=release.composed, certify=certify
+        )
 
 
 def publish_locked(
@@ -149,6 +160,7 @@ def publish_locked(
     key_id: str | None,
     asked: PublishRequest,
     composed: Mapping[str, Any] | None,
+    certify: Certifier,
 ) -> None:
     """Publish a draft whose family is locked and that was composed with all that is published of it."""
     refuse_standing(release.findings, accepted=asked.accept, allow_repeat=release.allow_repeat)
@@ -162,6 +174,7 @@ def publish_locked(
     record_published(
         connection, release=release, key_id=key_id, accepted=stood, composed=composed, readers=asked.readers
     )
+    certify(connection, release.id)
 
 
 def refuse_standing(findings: Sequence[Finding], *, accepted: Collection[str], allow_repeat: bool) -> None:

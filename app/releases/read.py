@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from app.contracts.changes import ReleaseChanges
-from app.contracts.methods import METHODS
+from app.contracts.methods import public_statistics
 from app.contracts.releases import Release, ReleaseFormat
 from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer, keeper_of
@@ -17,11 +17,6 @@ __all__ = [
     "ReleaseFile", "ReleaseFilter", "describe_release", "list_releases", "read_file", "read_provenance",
     "read_release", "read_statistics",
 ]  # fmt: skip
-
-#: What may be published of a method's statistics. Fields are listed, not left out: what is added stays restricted.
-PUBLIC: Final = {
-    name: frozenset(method.statistic.model_fields) for name, method in METHODS.items() if method.statistic is not None
-}
 
 
 def read_release(*, database: Database, viewer: Viewer, release_id: str) -> Release:
@@ -82,7 +77,7 @@ def read_file(*, database: Database, viewer: Viewer, release_id: str, release_fo
     raise _absent()
 
 
-def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> list[Mapping[str, Any]]:
+def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> list[dict[str, Any]]:
     """What the release says of its statistics, without what only the job's result may say."""
     if "\x00" in release_id:
         raise _absent()
@@ -90,8 +85,7 @@ def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> l
         found = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
     if found is None:
         raise _absent()
-    public = PUBLIC.get(found.method, frozenset())
-    return [{name: value for name, value in statistic.items() if name in public} for statistic in found.statistics]
+    return public_statistics(found.method, found.statistics)
 
 
 def read_provenance(*, database: Database, viewer: Viewer, release_id: str) -> Mapping[str, Any]:

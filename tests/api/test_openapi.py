@@ -10,7 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from app.api.openapi import document
 from tests.api.conftest import Api
 
-OPEN = {"get_health", "get_readiness", "get_metrics", "get_problem"}
+OPEN = {"get_health", "get_readiness", "get_metrics", "get_problem", "get_key_set"}
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ ASKED = {
     "dev": BASE + [each for extra in EXTRAS.values() for each in extra] + GROUPS["dev"] + GROUPS["build"],
     "build": GROUPS["build"],
     "uv": GROUPS["bootstrap"],
+    "verify": BESIDE["surebox-verify"],
 }
 
 

@@ -211,8 +211,7 @@ class Attempt:
                 time.sleep(_RETRY_SECONDS)
 
     def _succeed(self, unit: UnitOfWork, stored: Stored) -> None:
-        four_eyes = self._settings.four_eyes
-        succeed(unit.connection, claimed=self._claimed, stored=stored, four_eyes=four_eyes)
+        succeed(unit.connection, claimed=self._claimed, stored=stored, settings=self._settings)
         self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 

@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
+from app.certificates.issue import issue
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
 from app.contracts.draws import refuse_repeat
@@ -67,7 +68,7 @@ def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Setti
     return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release, dataset)
 
 
-def succeed(connection: Connection, *, claimed: Claim, stored: Stored, four_eyes: bool = False) -> None:
+def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings: Settings) -> None:
     """Write release, result, provenance and the end of the job, in the caller's transaction.
 
     Raises
@@ -92,7 +93,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, four_eyes
     )
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if release is not None:
-        decision = _decide(connection, claimed, stored, four_eyes=four_eyes)
+        decision = _decide(connection, claimed, stored, four_eyes=settings.four_eyes)
         release = replace(release, flags=(*release.flags, *decision.flags))
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
     if stored.dataset is not None:
@@ -110,6 +111,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, four_eyes
     )
     if new is not None and new.state is ReleaseState.PUBLISHED:
         _record_published(connection, new, stored.review)
+        issue(connection, settings=settings, release_id=new.id)
 
 
 def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> StoredRelease:

@@ -9,6 +9,7 @@ from app.api.problems import responses
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import PUBLISHING, WITHDRAWING
 from app.auth.principal import Principal
+from app.certificates.issue import certifier
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
 from app.releases import publishing, read
 from app.releases.access import viewer_of
@@ -39,6 +40,7 @@ def publish_release(
         release_id=release_id,
         asked=asked or PublishRequest(),
         four_eyes=resources.settings.four_eyes,
+        certify=certifier(resources.settings),
     )
     return read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
 

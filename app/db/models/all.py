@@ -1,6 +1,7 @@
 """Every table, for migrations and for tests that walk them."""
 
 from app.db.models.api_key import api_key
+from app.db.models.certificate import certificate
 from app.db.models.dataset import dataset
 from app.db.models.family import family
 from app.db.models.family_column import family_column
@@ -22,10 +23,12 @@ from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
 from app.db.models.secret import secret
+from app.db.models.signing_key import signing_key
 from app.db.models.worker import worker
 
 __all__ = [
     "api_key",
+    "certificate",
     "dataset",
     "family",
     "family_column",
@@ -47,5 +50,6 @@ __all__ = [
     "release_file",
     "release_link",
     "secret",
+    "signing_key",
     "worker",
 ]

@@ -1,8 +1,9 @@
 """A box release as the boxes it publishes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +78,19 @@ def boxes_of(table: pa.Table, names: Sequence[str], *, weight: str | None = None
         of_row=of_row.astype(np.int64),
         weights=_doubles(table, weight)[first] if weight else None,
     )
+
+
+def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Meaning:
+    """What a release says of its bounds, beside the boxes.
+
+    Parameters
+    ----------
+    parameters : how it was made, as far as that is public.
+    columns : type of each column of its files, by name.
+    """
+    whole = {"integer": 1.0, "date": 1.0}
+    steps = tuple(whole.get(columns.get(f"{name}_lo", "number")) for name in parameters.get("columns", ()))
+    return Meaning(parameters.get("bounds") == "tight", steps, least=int(parameters.get("k") or 0))
 
 
 def _doubles(table: pa.Table, name: str) -> FloatArray:

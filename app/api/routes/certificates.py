@@ -1,0 +1,65 @@
+"""What readers verify releases by. The public keys are open to all who reach the port."""
+
+from fastapi import APIRouter, Response
+
+from app.api.conditional import etag_of, is_fresh
+from app.api.deps import ResourcesDep
+from app.api.problems import responses
+from app.api.routes.releases import IfNoneMatch, Reader, ReleaseId
+from app.api.schemas.certificates import ENVELOPE, Envelope, EnvelopeResponse, KeySet
+from app.api.schemas.releases import NOT_MODIFIED
+from app.certificates import read
+from app.certificates.read import Signed
+from app.releases.access import viewer_of
+
+router = APIRouter(tags=["releases"])
+open_router = APIRouter(tags=["service"])
+
+
+@router.get(
+    "/releases/{release_id}/certificate",
+    operation_id="get_release_certificate",
+    summary="Read the certificate of a release",
+    response_model=Envelope,
+    response_class=EnvelopeResponse,
+    responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},
+)
+def get_release_certificate(
+    release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Return what is certified of the release, signed: a DSSE envelope around an in-toto statement."""
+    found = read.read_certificate(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
+    return _signed(found, if_none_match)
+
+
+@router.get(
+    "/revocations",
+    operation_id="get_revocations",
+    summary="Which certificates are revoked?",
+    response_model=Envelope,
+    response_class=EnvelopeResponse,
+    responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},
+)
+def get_revocations(resources: ResourcesDep, _: Reader, if_none_match: IfNoneMatch = None) -> Response:
+    """Return the certificates of releases that are no longer published, by their SHA-256, as a signed list."""
+    return _signed(read.read_revocations(database=resources.database, settings=resources.settings), if_none_match)
+
+
+@open_router.get(
+    "/.well-known/jwks.json",
+    operation_id="get_key_set",
+    summary="Which keys sign certificates?",
+    response_model=KeySet,
+    response_description="Public keys, those of before among them.",
+    response_model_exclude_unset=True,
+)
+def get_key_set(resources: ResourcesDep) -> dict[str, object]:
+    """Return the public keys as a JWK set: since when each signs (`iat`), until when (`exp`), whether it is revoked."""
+    return read.read_key_set(database=resources.database)
+
+
+def _signed(found: Signed, if_none_match: str | None) -> Response:
+    headers = {"ETag": etag_of(found.sha256), "Cache-Control": "no-cache"}
+    if is_fresh(if_none_match, found.sha256):
+        return Response(status_code=304, headers=headers)
+    return EnvelopeResponse(found.body, headers=headers)

@@ -1,0 +1,64 @@
+"""What certificates and keys look like on the wire."""
+
+from typing import Any, Final
+
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from app.api.schemas.releases import ARTIFACT
+from app.contracts.base import Contract
+
+
+class EnvelopeSignature(Contract):
+    """One signature of an envelope."""
+
+    keyid: str = Field(description="Id of the key, as in the key set.")
+    sig: str = Field(description="Ed25519 over DSSE's PAE of type and payload, base64.")
+
+
+class Envelope(Contract):
+    """A DSSE envelope."""
+
+    payload: str = Field(description="Base64; of a certificate an in-toto Statement v1 in canonical JSON (RFC 8785).")
+    payloadType: str = Field(description="Media type of the payload.")  # noqa: N815 - the name in DSSE
+    signatures: tuple[EnvelopeSignature, ...] = Field(description="One a key that signed.")
+
+
+class RevokedKey(Contract):
+    """That a key must not be trusted any more."""
+
+    revoked_at: int = Field(description="Seconds since 1970.")
+    reason: str = Field(description="Why.")
+
+
+class PublicKey(Contract):
+    """One public key (RFC 8037), with the times in which it signs."""
+
+    kty: str = Field(description="`OKP`.")
+    crv: str = Field(description="`Ed25519`.")
+    x: str = Field(description="The key, base64url.")
+    use: str = Field(description="`sig`.")
+    alg: str = Field(description="`EdDSA`.")
+    kid: str = Field(description="Its RFC 7638 thumbprint.")
+    iat: int = Field(description="It signs since then, seconds since 1970.")
+    exp: int | None = Field(default=None, description="It signs nothing from then on; absent while not replaced.")
+    revoked: RevokedKey | None = Field(default=None, description="Absent, unless nothing it signed is to be trusted.")
+
+
+class KeySet(Contract):
+    """A JWK set."""
+
+    keys: tuple[PublicKey, ...] = Field(description="Newest first.")
+
+
+class EnvelopeResponse(JSONResponse):
+    """An answer that is an envelope, as it was signed."""
+
+    media_type = "application/vnd.dsse.envelope.v1+json"
+
+    def render(self, content: bytes) -> bytes:
+        """The bytes as they are."""
+        return content
+
+
+ENVELOPE: Final[dict[str, Any]] = {"description": "The signed envelope.", **ARTIFACT}

@@ -1,0 +1,72 @@
+"""What every command begins with: the settings, the database, the packages that it needs."""
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.errors import CannotStartError
+
+if TYPE_CHECKING:
+    from app.db.session import Database
+    from app.settings import Settings
+
+DEFAULT_DATA_DIR = Path(".surebox")
+
+DataDir = Annotated[
+    Path | None, typer.Option(help="Data folder of a running `surebox serve`; by default what DATABASE_URL names.")
+]
+
+
+def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":
+    """Open the database of the settings, or of the service that runs on a data folder."""
+    from pydantic import SecretStr
+
+    from app.db.session import Database
+    from app.settings import Settings
+
+    settings = load_settings()
+    if data_dir is not None or "database_url" not in settings.model_fields_set:
+        from app.embedded.folder import DataFolder
+
+        running = DataFolder(data_dir or DEFAULT_DATA_DIR).running().environment
+        settings = Settings(
+            database_url=running["DATABASE_URL"],
+            server_secret=SecretStr(running["SUREBOX_SERVER_SECRET"]),
+            signing_key_file=Path(running["SUREBOX_SIGNING_KEY_FILE"]),
+        )
+    return settings, Database(settings.database_url, pool_size=1)
+
+
+def load_settings() -> "Settings":
+    """Read the settings; an invalid one is named, its value is not shown."""
+    from pydantic import ValidationError
+
+    from app.settings import get_settings
+
+    try:
+        return get_settings()
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        raise CannotStartError(f"The settings are not valid: {wrong}") from None
+
+
+def is_external(settings: "Settings") -> bool:
+    """Tell whether all three addresses are given; some without the others are a mistake."""
+    names = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL", "storage_url": "STORAGE_URL"}
+    given = [name for field, name in names.items() if field in settings.model_fields_set]
+    absent = [name for name in names.values() if name not in given]
+    if given and absent:
+        raise CannotStartError(
+            f"{' and '.join(given)} set, but not {' and '.join(absent)}. Set all three to serve with servers of your "
+            "own, or none to have them started."
+        )
+    return not absent
+
+
+def require(*packages: str, extras: str) -> None:
+    """Say which extras to install when a package is missing."""
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise CannotStartError(f"Not installed: {', '.join(missing)}. Install: pip install 'surebox[{extras}]'")

@@ -1,0 +1,272 @@
+"""What `surebox-verify` finds: everything that was changed, named; and no fault where there is none."""
+
+import base64
+import json
+import random
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.envelope import UnreadableError
+from surebox_verify.keys import read_keys
+from surebox_verify.verification import Finding, Report, verify
+from tests.verify.made import BOUNDS, Issuer, means, parquet, rows
+
+ISSUER = Issuer.new()
+FRAME = rows()
+FILE = parquet(FRAME)
+FILES = {"release.parquet": FILE}
+STATISTICS = means(FRAME)
+ENVELOPE = ISSUER.certify(FILES, STATISTICS)
+KEYS = read_keys(ISSUER.key_set())
+MUTATIONS = 10_000
+
+
+def found(
+    files: dict[str, bytes] = FILES, envelope: bytes = ENVELOPE, issuer: Issuer = ISSUER, **options: Any
+) -> Report:
+    return verify(files, envelope, read_keys(issuer.key_set(also=options.pop("also", None))), **options)
+
+
+def with_statistic(**change: Any) -> bytes:
+    """A certificate, rightly signed, whose first statistic says something else."""
+    return ISSUER.certify(FILES, [STATISTICS[0] | change, STATISTICS[1]])
+
+
+def test_what_was_not_changed_holds() -> None:
+    report = found()
+    assert (report.exit_code, report.signature, report.revocation) == (0, "valid", "unknown")
+    assert report.files == {"release.parquet": True}
+    assert [each.finding for each in report.statistics] == [Finding.VERIFIED] * 2
+
+
+def test_ten_thousand_mutations_are_found() -> None:
+    """One byte of the data file or of the envelope, anywhere: never is the whole taken for what was signed."""
+    draw = random.Random(20261122)
+    unnoticed = []
+    for _ in range(MUTATIONS):
+        of_file = draw.random() < 0.3
+        raw = bytearray(FILE if of_file else ENVELOPE)
+        place, other = draw.randrange(len(raw)), draw.randrange(1, 256)
+        raw[place] ^= other
+        files, envelope = ({"release.parquet": bytes(raw)}, ENVELOPE) if of_file else (FILES, bytes(raw))
+        try:
+            report = verify(files, envelope, KEYS, recompute=False)
+        except UnreadableError:
+            continue
+        if report.exit_code == 0:
+            unnoticed.append((of_file, place, other))
+    assert not unnoticed
+
+
+@pytest.mark.parametrize("spelling", ["+AA=", "AB==", " AA=="])
+def test_bytes_have_one_spelling(spelling: str) -> None:
+    changed = json.loads(ENVELOPE)
+    changed["signatures"][0]["sig"] += spelling
+    with pytest.raises(UnreadableError, match="base64"):
+        found(envelope=json.dumps(changed).encode())
+
+
+def test_numbers_beyond_2_to_53_are_read_as_they_were_signed() -> None:
+    large = [STATISTICS[0] | {"guaranteed": [0.0, 3.5e16], "inner": None}, STATISTICS[1] | {"weight": 1e300}]
+    report = found(envelope=ISSUER.certify(FILES, large))
+    assert not report.problems
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    twice = ENVELOPE[:-1] + b',"payload":"AAAA"}'
+    with pytest.raises(UnreadableError):
+        found(envelope=twice)
+
+
+def test_a_bound_moved_by_one_unit_in_the_last_place_is_another_file() -> None:
+    moved = FRAME.with_columns(pl.col("age_hi").map_batches(lambda s: pl.Series(np.nextafter(s.to_numpy(), np.inf))))
+    report = found({"release.parquet": parquet(moved)})
+    assert report.exit_code == 1
+    assert any("release.parquet: not what was certified" in each for each in report.problems)
+
+
+def test_a_row_duplicated_is_another_file_and_other_ranges() -> None:
+    again = pl.concat([FRAME, *[FRAME.head(1)] * 5])
+    report = found({"release.parquet": parquet(again)})
+    assert any("not what was certified" in each for each in report.problems)
+    assert any("follows from the data file" in each for each in report.problems)
+
+
+def test_a_file_of_another_release_is_found() -> None:
+    other = parquet(rows(seed=8))
+    assert found({"release.parquet": other}).exit_code == 1
+    assert found({"another-name.parquet": FILE}).exit_code == 0
+
+
+def test_an_envelope_for_another_file_is_found() -> None:
+    other = rows(seed=8)
+    report = found(envelope=ISSUER.certify({"release.parquet": parquet(other)}, means(other)))
+    assert (report.signature, report.files) == ("valid", {"release.parquet": False})
+
+
+@pytest.mark.parametrize(
+    ("inward", "finding"),
+    [(-1.0, Finding.VERIFIED), (0.0, Finding.VERIFIED), (1e-9, Finding.CONTRADICTED)],
+    ids=["widened", "as computed", "narrowed"],
+)
+def test_a_range_is_held_against_the_data(inward: float, finding: Finding) -> None:
+    low, high = STATISTICS[0]["guaranteed"]
+    width = high - low
+    told = [low + inward * width, high - inward * width]
+    report = found(envelope=with_statistic(guaranteed=told, inner=[low, high]))
+    assert report.signature == "valid"
+    assert report.statistics[0].finding == (finding if inward <= 0 else Finding.CONSISTENT)
+    report = found(envelope=with_statistic(guaranteed=told, inner=told if inward > 0 else [low, high]))
+    expected = Finding.CONSISTENT if inward > 0 else finding
+    assert report.statistics[0].finding == expected
+
+
+def test_a_range_beside_the_data_is_contradicted() -> None:
+    low, high = STATISTICS[0]["guaranteed"]
+    shifted = [low + 100, high + 100]
+    report = found(envelope=with_statistic(guaranteed=shifted, inner=shifted))
+    assert report.statistics[0].finding is Finding.CONTRADICTED
+    assert report.exit_code == 1
+    assert "mean(age)" in report.problems[0]
+
+
+def test_four_units_in_the_last_place_are_rounding_and_more_are_not() -> None:
+    low, high = found().statistics[0].recomputed
+    inside = [low + 3 * np.spacing(low), high - 3 * np.spacing(high)]
+    beyond = [low + 40 * np.spacing(low), high - 40 * np.spacing(high)]
+    assert found(envelope=with_statistic(guaranteed=inside, inner=None)).statistics[0].finding is Finding.VERIFIED
+    assert found(envelope=with_statistic(guaranteed=beyond, inner=None)).statistics[0].finding is Finding.CONTRADICTED
+
+
+def test_a_statistic_changed_after_signing_is_a_wrong_signature() -> None:
+    changed = json.loads(ENVELOPE)
+    body = json.loads(base64.b64decode(changed["payload"]))
+    body["predicate"]["statistics"][0]["guaranteed"][1] += 1.0
+    changed["payload"] = base64.b64encode(json.dumps(body).encode()).decode()
+    report = found(envelope=json.dumps(changed).encode())
+    assert report.signature == "invalid"
+    assert any("statistics: not those whose digest was certified" in each for each in report.problems)
+
+
+@pytest.mark.parametrize(
+    ("also", "status"),
+    [
+        ({"exp": 1_780_000_100}, "expired key"),
+        ({"iat": 1_790_000_000}, "key not valid yet"),
+        ({"revoked": {"revoked_at": 1_790_000_000, "reason": "lost"}}, "revoked key"),
+    ],
+)
+def test_a_key_that_must_not_have_signed_is_named(also: dict[str, Any], status: str) -> None:
+    report = found(also={0: also})
+    assert (report.signature, report.exit_code) == (status, 1)
+
+
+def test_an_unknown_key_is_named() -> None:
+    report = verify(FILES, ENVELOPE, read_keys(Issuer.new().key_set()))
+    assert (report.signature, report.exit_code) == ("unknown key", 1)
+
+
+def test_during_a_rotation_one_known_key_is_enough_and_a_wrong_signature_is_not() -> None:
+    both = Issuer.new(2)
+    envelope = both.certify(FILES, STATISTICS)
+    old = json.loads(both.key_set())
+    old["keys"] = old["keys"][1:]
+    report = verify(FILES, envelope, read_keys(json.dumps(old).encode()))
+    assert [each.status for each in report.signed_by] == ["unknown key", "valid"]
+    assert report.exit_code == 0
+    changed = json.loads(envelope)
+    changed["signatures"][0]["sig"] = changed["signatures"][1]["sig"]
+    assert found(envelope=json.dumps(changed).encode(), issuer=both).signature == "invalid"
+    assert found(envelope=envelope, issuer=both, also={1: {"revoked": {}}}).exit_code == 0
+
+
+def test_a_key_whose_id_is_not_its_thumbprint_is_refused() -> None:
+    changed = json.loads(ISSUER.key_set())
+    changed["keys"][0]["kid"] = "mine"
+    with pytest.raises(UnreadableError, match="thumbprint"):
+        read_keys(json.dumps(changed).encode())
+
+
+def test_revocations_name_certificates_and_must_be_signed() -> None:
+    other = ISSUER.certify({"release.parquet": b"x"}, STATISTICS)
+    assert found(revocations=ISSUER.revoke(other)).revocation == "not revoked"
+    report = found(revocations=ISSUER.revoke(other, ENVELOPE))
+    assert (report.revocation, report.exit_code) == ("since 2026-06-01T00:00:00Z", 1)
+    report = found(revocations=Issuer.new().revoke(ENVELOPE))
+    assert (report.revocation, report.exit_code) == ("unknown", 2)
+
+
+def test_what_was_signed_as_something_else_is_no_certificate() -> None:
+    with pytest.raises(UnreadableError):
+        found(envelope=ISSUER.revoke())
+    report = found(revocations=ENVELOPE)
+    assert (report.revocation, report.exit_code) == ("unknown", 2)
+
+
+@pytest.mark.parametrize("file_format", ["csv", "ndjson"])
+def test_other_formats_are_read_back(file_format: str) -> None:
+    text = FRAME.write_csv() if file_format == "csv" else FRAME.write_ndjson()
+    files = {f"release.{file_format}": text.encode()}
+    report = found(files, ISSUER.certify(files, STATISTICS))
+    assert (report.exit_code, [each.finding for each in report.statistics]) == (0, [Finding.VERIFIED] * 2)
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "surebox_verify", "verify", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_says_it_by_its_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "release.parquet").write_bytes(FILE)
+    (tmp_path / "release.parquet.dsse.json").write_bytes(ENVELOPE)
+    (tmp_path / "jwks.json").write_bytes(ISSUER.key_set())
+    done = run(tmp_path / "release.parquet", "--keys", tmp_path / "jwks.json", "--json")
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (0, "holds")
+    with zipfile.ZipFile(tmp_path / "bundle.zip", "w") as bundle:
+        bundle.writestr("release.parquet", FILE + b" ")
+        bundle.writestr("certificate.dsse.json", ENVELOPE)
+    done = run(tmp_path / "bundle.zip", "--keys", tmp_path / "jwks.json")
+    assert done.returncode == 1
+    assert "NOT what was certified" in done.stdout
+    done = run(tmp_path / "missing.parquet", "--keys", tmp_path / "jwks.json")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_frames_of_polars_have_the_ranges_of_the_file() -> None:
+    from surebox_verify.certify import certify
+
+    again = certify(FRAME, ["mean(age)", 'mean("hours")', "correlation(age,hours)", "regression(hours, age)"])
+    for one, closed in zip(again, STATISTICS, strict=False):
+        assert one["guaranteed"] == pytest.approx(closed["guaranteed"], rel=1e-15)
+    corners = corner_correlations(FRAME)
+    assert again[2]["guaranteed"][0] <= corners.min()
+    assert again[2]["guaranteed"][1] >= corners.max()
+    assert len(again[3]["guaranteed"]) == 2
+
+
+def corner_correlations(frame: pl.DataFrame, draws: int = 500) -> np.ndarray:
+    """Correlations of data drawn at corners of the boxes: none may lie outside what is certain."""
+    draw = np.random.default_rng(1)
+    bounds = frame.select(BOUNDS).to_numpy()
+    pick = draw.random((draws, len(bounds), 2)) < 0.5
+    x = np.where(pick[:, :, 0], bounds[:, 0], bounds[:, 1])
+    y = np.where(pick[:, :, 1], bounds[:, 2], bounds[:, 3])
+    return np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(x, y, strict=True)])
+
+
+@pytest.mark.parametrize(
+    "text", ["mean", "mean(age", "total(age)", "mean(income)", "correlation(age)", "mean(age,,hours)", '{"kind": 1}']
+)
+def test_what_is_no_statistic_is_refused(text: str) -> None:
+    from surebox_verify.certify import certify
+
+    with pytest.raises((UnreadableError, UndefinedStatisticError)):
+        certify(FRAME, [text])

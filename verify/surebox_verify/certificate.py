@@ -1,0 +1,117 @@
+"""What a certificate says: an in-toto Statement v1 about the files of a release, and the list of revoked ones."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import rfc8785
+
+from surebox_verify.envelope import LARGEST, REVOCATIONS, STATEMENT, Envelope, UnreadableError
+
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "urn:surebox:certificate:1"
+STATISTICS = "statistics.json"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is said of a release.
+
+    Attributes
+    ----------
+    digests : SHA-256 of every file and of the statistics, by name.
+    issued_at : when it was signed.
+    release : the release's id.
+    parameters : how it was made, as far as that is public; `method` among them.
+    columns : type of each column of the files, by name.
+    statistics : as published with it.
+    previous : SHA-256 of the certificate before it in the owner's chain; None for the first.
+    """
+
+    digests: Mapping[str, str]
+    issued_at: datetime
+    release: str
+    parameters: Mapping[str, Any]
+    columns: Mapping[str, str]
+    statistics: Sequence[Mapping[str, Any]]
+    previous: str | None
+
+
+@dataclass(frozen=True)
+class Revocations:
+    """What is revoked: certificates by their SHA-256, each with the time."""
+
+    issued_at: datetime
+    revoked: Mapping[str, str]
+
+
+def read_certificate(envelope: Envelope) -> Certificate:
+    """What the payload of an envelope says.
+
+    Raises
+    ------
+    UnreadableError
+        It is no certificate of a release, or of a kind that this version does not know.
+    """
+    body = envelope.body()
+    known = (envelope.payload_type, body.get("_type"), body.get("predicateType"))
+    if known != (STATEMENT, STATEMENT_TYPE, PREDICATE_TYPE):
+        msg = "the envelope holds no certificate of a release that this version can read"
+        raise UnreadableError(msg)
+    try:
+        predicate = body["predicate"]
+        return Certificate(
+            digests={str(each["name"]): str(each["digest"]["sha256"]) for each in body["subject"]},
+            issued_at=_instant(predicate["issued_at"]),
+            release=str(predicate["release"]["id"]),
+            parameters=dict(predicate["parameters"]),
+            columns={str(each["name"]): str(each["type"]) for each in predicate["release"]["columns"]},
+            statistics=[dict(each) for each in predicate["statistics"]],
+            previous=predicate["chain"]["previous"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        msg = f"the certificate lacks what every certificate has ({type(error).__name__})"
+        raise UnreadableError(msg) from None
+
+
+def read_revocations(envelope: Envelope) -> Revocations:
+    """What the payload of a list of revocations says.
+
+    Raises
+    ------
+    UnreadableError
+        It is no such list.
+    """
+    body = envelope.body()
+    if envelope.payload_type != REVOCATIONS:
+        body = {}
+    try:
+        revoked = {str(each["certificate"]): str(each["revoked_at"]) for each in body["revoked"]}
+        return Revocations(_instant(body["issued_at"]), revoked)
+    except (KeyError, TypeError, ValueError):
+        msg = "the envelope holds no list of revocations"
+        raise UnreadableError(msg) from None
+
+
+def statistics_digest(statistics: Sequence[Mapping[str, Any]]) -> str:
+    """SHA-256 of published statistics in their canonical form (RFC 8785), the subject `statistics.json`."""
+    return hashlib.sha256(rfc8785.dumps(exact({"statistics": list(statistics)}))).hexdigest()
+
+
+def exact(value: Any) -> Any:
+    """The same JSON with every integer that a double may not hold as text."""
+    if isinstance(value, Mapping):
+        return {name: exact(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(each) for each in value]
+    too_long = isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST
+    return str(value) if too_long else value
+
+
+def _instant(text: Any) -> datetime:
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError
+    return found.astimezone(UTC)

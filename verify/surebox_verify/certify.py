@@ -1,0 +1,79 @@
+"""Certain ranges of statistics that nobody asked for at the time, from the published rows alone.
+
+    from surebox_verify.certify import certify
+
+    certify(polars.read_parquet("release.parquet"), ["mean(age)", "correlation(age, hours)"])
+
+The frame is one of polars, pandas or pyarrow: whatever hands its columns over as Arrow.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from surebox_verify.envelope import UnreadableError
+from surebox_verify.kernels import located
+
+with located():
+    from surebox_verify.questions import Question, asked, computing, finished
+    from surebox_verify.released.boxes import boxes_of
+
+__all__ = ["bounded_columns", "certify"]
+
+_LO, _HI, _WEIGHT = "_lo", "_hi", "weight"
+
+
+def certify(
+    frame: Any,
+    statistics: Sequence[str | Question],
+    *,
+    columns: Sequence[str] | None = None,
+    weight: str | bool | None = None,
+    ddof: int = 0,
+) -> list[dict[str, Any]]:
+    """Compute certain ranges of statistics of a release of boxes.
+
+    Parameters
+    ----------
+    frame : the release's rows: a polars or pandas data frame, or a pyarrow table.
+    statistics : such as ``mean(age)`` or ``regression(income, age)``.
+    columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`.
+    weight : the column of the rows' weights, where the release is weighed; False where it is not. By default a column
+        `weight` beside the bounds is refused, for it may be either.
+    ddof : 1 for the sample form of variances, standard deviations and covariances.
+
+    Returns
+    -------
+    list of dict
+        One a statistic: `estimate`, `linear`, `guaranteed` (certain to hold the value of the released records),
+        `inner` (reached by data consistent with the boxes), `exact`, `gap`.
+
+    Raises
+    ------
+    UnreadableError
+        The frame is no release of boxes, or a statistic cannot be read.
+    """
+    table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+    names = bounded_columns(table.column_names) if columns is None else list(columns)
+    if not names or "box" not in table.column_names:
+        msg = "this is no release of boxes: it has no column `box`, or no pair of columns `…_lo`, `…_hi`"
+        raise UnreadableError(msg)
+    if weight is None and _beside(table.column_names, names):
+        msg = "the column `weight` may be the weights of the rows or a column that was kept: say which (`weight`)"
+        raise UnreadableError(msg)
+    questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
+    boxes = boxes_of(table, names, weight=_WEIGHT if weight is True else weight or None)
+    return finished(computing(boxes, names, questions))
+
+
+def bounded_columns(names: Sequence[str]) -> list[str]:
+    """The columns whose bounds stand in a file, in its order."""
+    there = set(names)
+    return [name.removesuffix(_LO) for name in names if name.endswith(_LO) and name.removesuffix(_LO) + _HI in there]
+
+
+def _beside(names: Sequence[str], bounded: Sequence[str]) -> bool:
+    """Whether `weight` stands where weights stand: after the last bound."""
+    after = list(names).index(bounded[-1] + _HI) + 1
+    return after < len(names) and names[after] == _WEIGHT

@@ -1,0 +1,141 @@
+"""`surebox-verify` and `surebox-certify`: files in, a verdict or ranges out. No network, no service."""
+
+import argparse
+import json
+import os
+import sys
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surebox_verify.envelope import UnreadableError
+
+if TYPE_CHECKING:
+    from surebox_verify.verification import Report
+
+ENVELOPE = "certificate.dsse.json"
+_ENDING = ".dsse.json"
+_LARGEST = 20_000_000_000  # bytes of a bundle, unpacked
+_LOCATOR = "surebox_verify.kernels.KernelLocator"
+
+
+def verify(arguments: Sequence[str] | None = None) -> None:
+    """Run `surebox-verify`; exit code 0: all that is claimed holds, 1: something does not, 2: it cannot be told."""
+    _run(_verify, arguments)
+
+
+def certify(arguments: Sequence[str] | None = None) -> None:
+    """Run `surebox-certify`."""
+    _run(_certify, arguments)
+
+
+def _run(command: Any, arguments: Sequence[str] | None) -> None:
+    os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", _LOCATOR)
+    try:
+        status = command(sys.argv[1:] if arguments is None else list(arguments))
+    except UnreadableError as error:
+        sys.stderr.write(f"{error}\n")
+        status = 2
+    except OSError as error:
+        sys.stderr.write(f"{error.filename}: {error.strerror}\n")
+        status = 2
+    sys.exit(status)
+
+
+def _verify(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="surebox-verify", description="Verify a release against its certificate, offline.",
+        epilog="Exit code 0: all that is claimed holds. 1: something does not. 2: something could not be checked.",
+    )  # fmt: skip
+    parser.add_argument("file", type=Path, help="a data file of the release, or its bundle.zip")
+    parser.add_argument("--keys", type=Path, required=True, help="the service's key set, /.well-known/jwks.json")
+    parser.add_argument("--certificate", type=Path, help="the envelope; by default FILE.dsse.json, or in the bundle")
+    parser.add_argument("--revocations", type=Path, help="the service's list, /v1/revocations")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    given = parser.parse_args(arguments)
+    from surebox_verify import verification
+    from surebox_verify.keys import read_keys
+
+    files, envelope = _files(given.file, given.certificate)
+    revocations = given.revocations.read_bytes() if given.revocations else None
+    report = verification.verify(files, envelope, read_keys(given.keys.read_bytes()), revocations=revocations)
+    _print_json(report.as_json()) if given.json else _print(report)
+    return report.exit_code
+
+
+def _certify(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="surebox-certify", description="Certain ranges of statistics from a release of boxes alone, as JSON."
+    )
+    parser.add_argument("file", type=Path, help="a data file of the release")
+    parser.add_argument("--statistic", action="append", required=True, help="such as 'mean(age)'; may be repeated")
+    parser.add_argument("--ddof", type=int, choices=(0, 1), default=0, help="1 for sample forms, divisor N - 1")
+    weighed = parser.add_mutually_exclusive_group()
+    weighed.add_argument("--weighed", action="store_true", help="the column `weight` has the weights of the rows")
+    weighed.add_argument("--not-weighed", action="store_true", help="the column `weight` is one that was kept")
+    given = parser.parse_args(arguments)
+    from surebox_verify.certify import bounded_columns, certify
+    from surebox_verify.core.errors import UndefinedStatisticError
+    from surebox_verify.released.files import format_of, names_in, numbers
+
+    data, file_format = given.file.read_bytes(), format_of(given.file.name)
+    there = names_in(data, file_format)
+    names = bounded_columns(there)
+    bounds = [f"{name}_{end}" for name in names for end in ("lo", "hi")]
+    weight = ["weight"] if "weight" in there and not given.not_weighed else []
+    table = numbers(data, file_format, [name for name in there if name in {"box", *bounds, *weight}])
+    try:
+        found = certify(
+            table, given.statistic, columns=names, weight=given.weighed or (None if weight else False), ddof=given.ddof
+        )
+    except UndefinedStatisticError as error:
+        raise UnreadableError(f"{given.statistic[error.index]}: {error.reason}") from None
+    _print_json({"statistics": found})
+    return 0
+
+
+def _files(path: Path, certificate: Path | None) -> tuple[dict[str, bytes], bytes]:
+    """The data files by name, and the envelope."""
+    if path.suffix.lower() == ".zip":
+        files = _unpacked(path)
+        inside = files.pop(ENVELOPE, None)
+        if certificate is None and inside is None:
+            raise UnreadableError(f"{path} has no {ENVELOPE}, and no --certificate is given")
+        return files, certificate.read_bytes() if certificate else inside or b""
+    beside = certificate or path.with_name(path.name + _ENDING)
+    if not beside.exists():
+        raise UnreadableError(f"no certificate: give --certificate, or put it beside the file as {beside.name}")
+    return {path.name: path.read_bytes()}, beside.read_bytes()
+
+
+def _unpacked(path: Path) -> dict[str, bytes]:
+    """Data files, statistics and envelope of a bundle."""
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            wanted = [
+                each for each in bundle.infolist()
+                if each.filename.startswith("release.") or each.filename in {ENVELOPE, "statistics.json"}
+            ]  # fmt: skip
+            if sum(each.file_size for each in wanted) > _LARGEST:
+                raise UnreadableError(f"{path} unpacks to more than {_LARGEST} bytes")
+            return {each.filename: bundle.read(each) for each in wanted}
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
+
+
+def _print(report: "Report") -> None:
+    sys.stdout.write(f"release     {report.release}\n")
+    sys.stdout.write(f"signature   {report.signature}\n")
+    for name, same in report.files.items():
+        sys.stdout.write(f"file        {name}: {'as certified' if same else 'NOT what was certified'}\n")
+    sys.stdout.write(f"revocation  {report.revocation}\n")
+    for each in report.statistics:
+        sys.stdout.write(f"{each.finding:<11} {each.kind}({', '.join(each.of)})\n")
+    for line in (*report.problems, *report.unchecked):
+        sys.stdout.write(f"! {line}\n")
+    sys.stdout.write(("All that is claimed holds.", "REFUTED.", "Not all could be checked.")[report.exit_code] + "\n")
+
+
+def _print_json(found: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")

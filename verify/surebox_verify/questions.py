@@ -1,0 +1,186 @@
+"""Statistics as they are asked by name, computed from the boxes of a release a step at a time.
+
+How far a range is searched for depends on all that is asked together and on the number of boxes (estimates.affordable):
+whoever asks the same of the same boxes has the same ranges.
+"""
+
+import json
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
+
+from surebox_verify.boxes import Meaning
+from surebox_verify.core.statistics import OF_MOMENTS, Kind, Statistic, check_statistics, depends_on_ddof
+from surebox_verify.envelope import UnreadableError
+from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
+from surebox_verify.readings import Readings
+from surebox_verify.released.boxes import ReleasedBoxes
+
+T = TypeVar("T")
+
+#: Statistics of numeric columns.
+KINDS: tuple[str, ...] = (*(kind for kind in get_args(Kind) if kind in OF_MOMENTS), "quantile")
+_SYMMETRIC = ("covariance", "correlation")
+_WORDS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+_PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
+
+
+@dataclass(frozen=True)
+class Question:
+    """One statistic, its columns by name; `ddof` as in the release's specification."""
+
+    kind: str
+    of: tuple[str, ...]
+    ddof: int = 0
+    p: float | None = None
+
+
+def asked(text: str, *, ddof: int = 0) -> Question:
+    """Read a statistic as a person writes it.
+
+    Parameters
+    ----------
+    text : such as ``mean(age)``, ``correlation(age, "hours, weekly")``, ``regression(income, age, education)``, or the
+        JSON object of the HTTP contract.
+    ddof : of variances, standard deviations and covariances.
+
+    Raises
+    ------
+    UnreadableError
+        It is no statistic that can be computed here.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            return question(json.loads(text), ddof=ddof)
+        except ValueError:
+            msg = f"{text!r} is no JSON object of a statistic"
+            raise UnreadableError(msg) from None
+    words = _WORDS.fullmatch(text)
+    if words is None:
+        msg = f"{text!r} is no statistic: write it as mean(age) or correlation(age, hours)"
+        raise UnreadableError(msg)
+    kind, parts = words.group(1), _parts(words.group(2), text)
+    found: dict[str, Any] = {"kind": kind, "of": parts}
+    if kind == "quantile" and len(parts) > 1:
+        found |= {"of": parts[:-1], "p": _number(parts[-1], text)}
+    return question(found, ddof=ddof)
+
+
+def question(found: Mapping[str, Any], *, ddof: int = 0) -> Question:
+    """Read a statistic from its JSON object; errors as of `asked`."""
+    kind, of = found.get("kind"), found.get("of")
+    if kind not in KINDS:
+        msg = f"statistics of kind {kind!r} cannot be computed here; those that can: {', '.join(KINDS)}"
+        raise UnreadableError(msg)
+    if not isinstance(of, list | tuple) or not all(isinstance(each, str) for each in of):
+        msg = f"`of` of a {kind} is a list of columns"
+        raise UnreadableError(msg)
+    p = found.get("p")
+    if kind == "quantile" and not (isinstance(p, float) and 0.0 < p < 1.0):
+        msg = "a quantile takes `p`, above 0 and below 1: quantile(age, 0.5)"
+        raise UnreadableError(msg)
+    return Question(str(kind), tuple(of), ddof if depends_on_ddof(kind) else 0, p if kind == "quantile" else None)
+
+
+def computing(
+    boxes: ReleasedBoxes, names: Sequence[str], questions: Sequence[Question], meaning: Meaning | None = None
+) -> Generator[float, None, list[dict[str, Any]]]:
+    """Compute statistics, yielding after about 0.2 s of work which share of them is done.
+
+    Parameters
+    ----------
+    boxes : of the release.
+    names : columns whose bounds the boxes have, in their order.
+    questions : what is asked; all together decide how far each range is searched for.
+    meaning : what the release says of its bounds; None for nothing, which holds of every release.
+
+    Returns
+    -------
+    list
+        An object a question, as releases publish them: `estimate`, `linear`, `guaranteed`, `inner`, `exact`, `gap`.
+
+    Raises
+    ------
+    surebox_verify.core.errors.UndefinedStatisticError
+        A question whose wording is wrong; `index` says which.
+    """
+    place = {name: index for index, name in enumerate(names)}
+    statistics = [_placed(each, place) for each in questions]
+    check_statistics(statistics, len(names))
+    readings = Readings(boxes, meaning or Meaning(), boxes.weights)
+    found = []
+    for index, (each, statistic) in enumerate(zip(questions, statistics, strict=True)):
+        effort = affordable(statistic, statistics, len(boxes.counts))
+        steps = reading_steps(statistic, readings, effort, each.ddof)
+        while steps.found is None:
+            steps.step()
+            yield index / len(questions)
+        found.append(described(each, estimates(statistic, readings, steps.found, each.ddof)))
+    return found
+
+
+def finished(steps: Generator[Any, None, T]) -> T:
+    """All steps at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+
+
+def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
+    """A statistic as it is published; of a regression lists, the intercept first."""
+
+    def shape(values: Sequence[Any]) -> Any:
+        return list(values) if each.kind == "regression" else values[0]
+
+    gaps = [part.gap for part in parts]
+    return {
+        "kind": each.kind,
+        "of": list(each.of),
+        **({} if each.p is None else {"p": each.p}),
+        "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
+        "estimate": shape([part.estimate for part in parts]),
+        "linear": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
+        "guaranteed": shape([part.guaranteed and [part.guaranteed.lower, part.guaranteed.upper] for part in parts]),
+        "inner": shape([part.inner and [part.inner.lower, part.inner.upper] for part in parts]),
+        "exact": all(part.exact for part in parts),
+        "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
+    }
+
+
+def _placed(each: Question, place: Mapping[str, int]) -> Statistic:
+    unknown = [name for name in each.of if name not in place]
+    if unknown:
+        msg = f"the release has no column {unknown[0]!r} with bounds; those that have: {', '.join(place)}"
+        raise UnreadableError(msg)
+    of = tuple(place[name] for name in each.of)
+    return Statistic(_kind(each), tuple(sorted(of)) if each.kind in _SYMMETRIC else of, 1.0, p=each.p)
+
+
+def _kind(each: Question) -> Kind:
+    kind: Kind = each.kind  # type: ignore[assignment]  # one of KINDS: `question` has looked
+    return kind
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"{whole!r}: the last part is a number, as in quantile(age, 0.5)"
+        raise UnreadableError(msg) from None
+
+
+def _parts(text: str, whole: str) -> list[str]:
+    parts, start = [], 0
+    while start < len(text):
+        part = _PART.match(text, start)
+        if part is None:
+            msg = f'{whole!r}: columns stand between commas, in "…" where a name has a comma'
+            raise UnreadableError(msg)
+        quoted, plain, _ = part.groups()
+        parts.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        start = part.end()
+    return parts

@@ -1,0 +1,107 @@
+"""The data file of a release in any of its formats, as a table of the columns wanted."""
+
+import gzip
+import io
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.json as ndjson
+import pyarrow.parquet as pq
+
+from surebox_verify.envelope import UnreadableError
+
+_ESCAPE = "'"  # before a name that a spreadsheet would run as a formula
+
+
+def format_of(name: str) -> str:
+    """The format of a file, by how its name ends.
+
+    Raises
+    ------
+    UnreadableError
+        It is none of a release's.
+    """
+    for ending, found in {
+        ".parquet": "parquet", ".csv.gz": "csv.gz", ".csv": "csv", ".csv.escaped": "csv", ".ndjson": "ndjson",
+    }.items():  # fmt: skip
+        if name.lower().endswith(ending):
+            return found
+    msg = f"{name} is no file of a release: their names end in .parquet, .csv, .csv.gz or .ndjson"
+    raise UnreadableError(msg)
+
+
+def names_in(data: bytes, file_format: str) -> list[str]:
+    """The columns of a file, in their order."""
+    try:
+        if file_format == "parquet":
+            return list(pq.read_schema(pa.BufferReader(data)).names)
+        if file_format == "ndjson":
+            first = data[: data.find(b"\n") + 1] or data
+            return list(ndjson.read_json(pa.BufferReader(first)).column_names)
+        return list(csv.open_csv(pa.BufferReader(_unpacked(data, file_format))).schema.names)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _unreadable(error) from None
+
+
+def numbers(data: bytes, file_format: str, names: Sequence[str]) -> pa.Table:
+    """Numeric columns of a file, as doubles.
+
+    Parameters
+    ----------
+    data : the file.
+    file_format : as of `format_of`.
+    names : columns of it, as they are called in Parquet.
+
+    Raises
+    ------
+    UnreadableError
+        It cannot be read, or lacks one of the columns.
+    """
+    try:
+        table = _READERS[file_format](data, names)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _unreadable(error) from None
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        msg = f"the file has no column {missing[0]!r}"
+        raise UnreadableError(msg)
+    return table
+
+
+def _parquet(data: bytes, names: Sequence[str]) -> pa.Table:
+    with pq.ParquetFile(pa.BufferReader(data)) as file:
+        there = [name for name in names if file.schema_arrow.get_field_index(name) >= 0]
+        return file.read(columns=there)
+
+
+def _csv(data: bytes, names: Sequence[str]) -> pa.Table:
+    there = csv.open_csv(pa.BufferReader(data)).schema.names
+    shown = {name: name if name in there else _ESCAPE + name for name in names}
+    wanted = [each for each in shown.values() if each in there]
+    types = csv.ConvertOptions(column_types=dict.fromkeys(wanted, pa.float64()), include_columns=wanted)
+    table = csv.read_csv(pa.BufferReader(data), convert_options=types)
+    back = {each: name for name, each in shown.items()}
+    return table.rename_columns([back[each] for each in table.column_names])
+
+
+def _ndjson(data: bytes, names: Sequence[str]) -> pa.Table:
+    schema = pa.schema([(name, pa.float64()) for name in names])
+    options = ndjson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    return ndjson.read_json(pa.BufferReader(data), parse_options=options)
+
+
+def _unpacked(data: bytes, file_format: str) -> bytes:
+    return gzip.GzipFile(fileobj=io.BytesIO(data)).read() if file_format == "csv.gz" else data
+
+
+def _unreadable(error: Exception) -> UnreadableError:
+    return UnreadableError(f"the data file cannot be read ({type(error).__name__})")
+
+
+_READERS = {
+    "parquet": _parquet,
+    "csv": _csv,
+    "csv.gz": lambda data, names: _csv(_unpacked(data, "csv.gz"), names),
+    "ndjson": _ndjson,
+}

@@ -1,0 +1,229 @@
+"""Whether a release is what its certificate says: signature, files, revocation, and every range computed again.
+
+A range is `verified` where the one that is computed again lies within the published one, up to 4 units in the last
+place; `consistent` where it contains what data consistent with the boxes reach (`inner`); else `contradicted`.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from surebox_verify.certificate import (
+    STATISTICS,
+    Certificate,
+    Revocations,
+    read_certificate,
+    read_revocations,
+    statistics_digest,
+)
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
+from surebox_verify.keys import KeyStatus, PublicKey, Signed, signed_by, worth
+from surebox_verify.questions import KINDS, computing, finished, question
+from surebox_verify.released.boxes import boxes_of, meaning_of
+from surebox_verify.released.files import format_of, numbers
+
+_UNITS = 4
+_ANY = (-math.inf, math.inf)
+
+
+class Finding(StrEnum):
+    """What became of one published range."""
+
+    VERIFIED = "verified"
+    CONSISTENT = "consistent"
+    CONTRADICTED = "contradicted"
+    NOTHING_CLAIMED = "no range claimed"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True)
+class StatisticFinding:
+    """One published statistic, and its range as it was computed again."""
+
+    kind: str
+    of: tuple[str, ...]
+    finding: Finding
+    published: Any
+    recomputed: Any
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found.
+
+    Attributes
+    ----------
+    release : its id; None where there is no certificate to say so.
+    signature, signed_by : what the signatures are worth together, and each.
+    files : by name, whether it is what was certified.
+    revocation : `unknown` without a list, `not revoked`, or since when it is.
+    statistics : one a published statistic.
+    problems : all that is wrong, in words.
+    unchecked : all that could not be checked.
+    """
+
+    release: str | None
+    signature: KeyStatus
+    signed_by: Sequence[Signed]
+    files: Mapping[str, bool]
+    revocation: str
+    statistics: Sequence[StatisticFinding]
+    problems: Sequence[str]
+    unchecked: Sequence[str]
+
+    @property
+    def exit_code(self) -> int:
+        """0: all that is claimed holds; 1: something does not; 2: something could not be checked."""
+        return 1 if self.problems else 2 if self.unchecked else 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        return asdict(self) | {"verdict": ("holds", "refuted", "unchecked")[self.exit_code]}
+
+
+def verify(
+    files: Mapping[str, bytes],
+    envelope: bytes,
+    keys: Mapping[str, PublicKey],
+    *,
+    revocations: bytes | None = None,
+    recompute: bool = True,
+) -> Report:
+    """Verify files of one release against its certificate.
+
+    Parameters
+    ----------
+    files : data files by name; `statistics.json` may be among them.
+    envelope : the certificate as it is served.
+    keys : the service's.
+    revocations : the service's list as it is served; None where there is none.
+    recompute : whether ranges are computed again.
+
+    Raises
+    ------
+    UnreadableError
+        The certificate cannot be read.
+    """
+    signed = read_envelope(envelope)
+    certificate = read_certificate(signed)
+    signatures = signed_by(signed, keys, at=certificate.issued_at)
+    signature = worth(signatures)
+    same = {name: _is_certified(name, data, certificate) for name, data in files.items()}
+    problems = [] if signature is KeyStatus.VALID else [f"signature: {signature}"]
+    problems += [f"{name}: not what was certified" for name, right in same.items() if not right]
+    if certificate.digests.get(STATISTICS) != statistics_digest(certificate.statistics):
+        problems.append("statistics: not those whose digest was certified")
+    revocation, unchecked = _revocation(revocations, signed, keys)
+    if revocation not in {"unknown", "not revoked"}:
+        problems.append(f"revoked: {revocation}")
+    data = {name: raw for name, raw in files.items() if name != STATISTICS}
+    statistics: list[StatisticFinding] = []
+    if recompute and data:
+        try:
+            statistics = _recomputed(*_easiest(data), certificate)
+        except (UnreadableError, UndefinedStatisticError, ValueError) as error:
+            problems.append(f"statistics: {error}")
+    for each in statistics:
+        told = f"{each.kind}({', '.join(each.of)})"
+        if each.finding is Finding.CONTRADICTED:
+            problems.append(f"{told}: {each.published} published, {each.recomputed} follows from the data file")
+        elif each.finding is Finding.NOT_CHECKED:
+            unchecked.append(f"{told}: this version cannot compute it")
+    return Report(
+        release=certificate.release, signature=signature, signed_by=signatures, files=same, revocation=revocation,
+        statistics=statistics, problems=problems, unchecked=unchecked,
+    )  # fmt: skip
+
+
+def _is_certified(name: str, data: bytes, certificate: Certificate) -> bool:
+    """By its bytes: a file may have been given another name, but it is one of the release's."""
+    digest = hashlib.sha256(data).hexdigest()
+    return digest in certificate.digests.values() and certificate.digests.get(name, digest) == digest
+
+
+def _revocation(raw: bytes | None, signed: Envelope, keys: Mapping[str, PublicKey]) -> tuple[str, list[str]]:
+    if raw is None:
+        return "unknown", []
+    try:
+        envelope = read_envelope(raw)
+        found: Revocations = read_revocations(envelope)
+    except UnreadableError as error:
+        return "unknown", [f"revocations: {error}"]
+    status = worth(signed_by(envelope, keys, at=found.issued_at))
+    if status is not KeyStatus.VALID:
+        return "unknown", [f"revocations: {status}"]
+    since = found.revoked.get(signed.sha256)
+    return ("not revoked" if since is None else f"since {since}"), []
+
+
+def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """Parquet, where there is one."""
+    return min(data.items(), key=lambda item: not item[0].endswith(".parquet"))
+
+
+def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[StatisticFinding]:
+    """Every published range again, from the data file and what the certificate says of its columns."""
+    published = certificate.statistics
+    claimed = [each for each in published if each.get("guaranteed") is not None]
+    known = [each for each in claimed if each.get("kind") in KINDS]
+    again: dict[int, Any] = {}
+    if known and certificate.parameters.get("method") == "boxes":
+        names = [str(each) for each in certificate.parameters["columns"]]
+        weight = "weight" if certificate.parameters.get("rare_records") == "weigh" else None
+        ends = [f"{each}_{end}" for end in ("lo", "hi") for each in names]
+        table = numbers(data, format_of(name), ["box", *ends, *([weight] if weight else [])])
+        boxes = boxes_of(table, names, weight=weight)
+        # all that were asked together, known or not claimed, decide how far each is searched for
+        asked = [each for each in published if each.get("kind") in KINDS]
+        questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
+        found = finished(computing(boxes, names, questions, meaning_of(certificate.parameters, certificate.columns)))
+        again = {id(each): one["guaranteed"] for each, one in zip(asked, found, strict=True)}
+    return [
+        StatisticFinding(
+            kind=str(each.get("kind")),
+            of=tuple(str(column) for column in each.get("of") or ()),
+            finding=_finding(each, id(each) in again, again.get(id(each))),
+            published=each.get("guaranteed"),
+            recomputed=again.get(id(each)),
+        )
+        for each in published
+    ]
+
+
+def _finding(published: Mapping[str, Any], computed: bool, recomputed: Any) -> Finding:
+    if published.get("guaranteed") is None:
+        return Finding.NOTHING_CLAIMED
+    if not computed:
+        return Finding.NOT_CHECKED
+    several = published.get("kind") == "regression"
+
+    def parts(value: Any) -> list[Any]:
+        return list(value or []) if several else [value]
+
+    triples = _aligned(parts(published["guaranteed"]), parts(recomputed), parts(published.get("inner")))
+    found = [_compared(*each) for each in triples]
+    return max(found, key=[Finding.NOTHING_CLAIMED, Finding.VERIFIED, Finding.CONSISTENT, Finding.CONTRADICTED].index)
+
+
+def _aligned(first: list[Any], *others: list[Any]) -> list[tuple[Any, ...]]:
+    filled = [other if len(other) == len(first) else [None] * len(first) for other in others]
+    return list(zip(first, *filled, strict=True))
+
+
+def _compared(published: Any, recomputed: Any, inner: Any) -> Finding:
+    """One range against the one that is computed again."""
+    if published is None:
+        return Finding.NOTHING_CLAIMED
+    lower, upper = recomputed or _ANY
+    low, high = (float(end) for end in published)
+    if lower >= low - _UNITS * math.ulp(low) and upper <= high + _UNITS * math.ulp(high):
+        return Finding.VERIFIED
+    if inner is not None:
+        least, most = (float(end) for end in inner)
+        if lower <= least + _UNITS * math.ulp(least) and upper >= most - _UNITS * math.ulp(most):
+            return Finding.CONSISTENT
+    return Finding.CONTRADICTED
