@@ -5,13 +5,14 @@ whose result is the body that would have been sent.
 """
 
 import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.deps import Resources, ResourcesDep, require
+from app.api.deps import Require, Resources, ResourcesDep, require
 from app.api.job_requests import RETRY_SECONDS, Prefer
 from app.api.job_views import shown_job
 from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
@@ -20,13 +21,15 @@ from app.api.schemas.jobs import Job
 from app.api.stored_results import stored_response
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
-from app.contracts.jobs import JobSpec, JobState
+from app.contracts.jobs import JobKind, JobSpec, JobState
 from app.db.job_record import JobRecord
+from app.db.repositories.job_results import StoredResult
 from app.errors import ConflictError
 from app.jobs import read
 from app.jobs.accept import Asker
 from app.releases import query
 from app.releases.access import viewer_of
+from app.storage.protocol import Storage
 
 #: Answers to a question, beside problems and the body itself.
 PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
@@ -51,20 +54,31 @@ class Questioner:
     principal: Principal
 
 
-async def _questioner(
-    request: Request,
-    resources: ResourcesDep,
-    principal: Annotated[Principal, Depends(require("releases:read"))],
-    prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
-) -> Questioner:
-    return Questioner(request, resources, principal)
+def questioner(required: Require) -> Callable[..., Awaitable[Questioner]]:
+    """A dependency: who asks, with a key such as is required."""
+
+    async def found(
+        request: Request,
+        resources: ResourcesDep,
+        principal: Annotated[Principal, Depends(required)],
+        prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
+    ) -> Questioner:
+        return Questioner(request, resources, principal)
+
+    return found
 
 
 #: All that a route which answers a question declares beside its body.
-QuestionerDep = Annotated[Questioner, Depends(_questioner)]
+QuestionerDep = Annotated[Questioner, Depends(questioner(require("releases:read")))]
+#: How an answer is sent, given the stored result and the headers that it has in any case.
+Sent = Callable[[Storage, StoredResult, Mapping[str, str]], Response]
 
 
-async def answer_question(questioner: Questioner, spec: JobSpec) -> Response:
+def _as_json(storage: Storage, found: StoredResult, headers: Mapping[str, str]) -> Response:
+    return stored_response(storage, found, headers=headers)
+
+
+async def answer_question(questioner: Questioner, spec: JobSpec, *, sent: Sent = _as_json) -> Response:
     """Ask, wait, and answer what the job computed, or the problem it met."""
     request, resources, principal = questioner.request, questioner.resources, questioner.principal
     record = await run_in_threadpool(_ask, resources, principal, spec)
@@ -79,7 +93,7 @@ async def answer_question(questioner: Questioner, spec: JobSpec) -> Response:
         headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)} | applied
         return Response(shown_job(record, principal), status_code=202, media_type="application/json", headers=headers)
     if found.state == JobState.SUCCEEDED:
-        return await run_in_threadpool(_computed, resources, principal, found, applied)
+        return await run_in_threadpool(_computed, questioner, found, applied, sent)
     if found.error_json is None:
         raise ConflictError("the question was cancelled; ask again")
     problem = json.loads(found.error_json) | {"instance": request.url.path}
@@ -97,7 +111,8 @@ def _patience(headers: list[str]) -> tuple[int, dict[str, str]]:
 
 
 def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord:
-    query.look(database=resources.database, viewer=viewer_of(principal), spec=spec)
+    if spec.kind is JobKind.QUERY:  # asks a release; a report of a job was looked for by its route
+        query.look(database=resources.database, viewer=viewer_of(principal), spec=spec)
     return query.ask(
         database=resources.database,
         broker=resources.queue,
@@ -112,6 +127,7 @@ def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
     return read.read_job(database=resources.database, owner=principal.owner, job_id=job_id)
 
 
-def _computed(resources: Resources, principal: Principal, record: JobRecord, applied: dict[str, str]) -> Response:
-    found = read.read_result(database=resources.database, owner=principal.owner, job_id=record.id)
-    return stored_response(resources.storage, found, headers=applied)
+def _computed(questioner: Questioner, record: JobRecord, applied: dict[str, str], sent: Sent) -> Response:
+    resources, owner = questioner.resources, questioner.principal.owner
+    found = read.read_result(database=resources.database, owner=owner, job_id=record.id)
+    return sent(resources.storage, found, applied)

@@ -15,6 +15,7 @@ from app.api.routes import (
     publishing,
     questions,
     releases,
+    reports,
     service,
 )
 
@@ -30,6 +31,7 @@ def include_routes(app: FastAPI) -> None:
         anonymizations,
         audits,
         releases,
+        reports,
         publishing,
         families,
         log,

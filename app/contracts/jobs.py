@@ -40,6 +40,7 @@ class JobKind(StrEnum):
     ANONYMIZATION = "anonymization"
     AUDIT = "audit"
     QUERY = "query"
+    REPORT = "report"
 
 
 class Queue(StrEnum):

@@ -13,6 +13,14 @@ from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.linkage import LinkageResult, LinkageSpec
 from app.contracts.method import Method, method_name
 from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
+from app.contracts.reports import (
+    JobReport,
+    JobReportSpec,
+    JobReportSummary,
+    ReleaseReport,
+    ReleaseReportSpec,
+    ReleaseReportSummary,
+)
 from app.contracts.swap_results import SwapsResult, SwapsSummary
 from app.contracts.swaps import SwapsSpec
 from app.contracts.table_results import TableResult
@@ -69,14 +77,20 @@ METHODS: Final[dict[str, Method]] = {
         Method(DeterminationSpec, DeterminationResult),
         Method(CountSpec, Counts, summary=CountsSummary),
         Method(ClassifySpec, Classified, summary=ClassifiedSummary),
+        Method(ReleaseReportSpec, ReleaseReport, summary=ReleaseReportSummary),
+        Method(JobReportSpec, JobReport, summary=JobReportSummary),
     )
 }
+
+#: What any release can be put to, whichever method made it.
+FOR_ALL: Final = frozenset({"release_report"})
 
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: Final[dict[JobKind, frozenset[str]]] = {
     JobKind.ANONYMIZATION: frozenset(),
     JobKind.AUDIT: frozenset({"frontier"}),
     JobKind.QUERY: frozenset(),
+    JobKind.REPORT: frozenset(),
 }
 
 #: All that a worker runs, by name: the methods, and the reading of uploads, which nobody asks for by name.

@@ -54,7 +54,7 @@ def read_result(*, database: Database, owner: str, job_id: str, answers_only: bo
     """Where the whole result lies, and its checksum; parameters and errors as of `read_job`."""
     with database.read() as connection:
         record = _mine(connection, owner=owner, job_id=job_id, answers_only=answers_only)
-        _check_succeeded(record, what="result")
+        check_succeeded(record, what="result")
         found = job_results.get_result(connection, job_id=job_id)
     if record.result_erased_at is not None:
         raise ResultExpiredError("the result of this job was erased when its time had passed; run the job again")
@@ -67,7 +67,7 @@ def read_provenance(*, database: Database, owner: str, job_id: str) -> StoredPro
     """The whole provenance of a succeeded job."""
     with database.read() as connection:
         record = _mine(connection, owner=owner, job_id=job_id)
-        _check_succeeded(record, what="provenance")
+        check_succeeded(record, what="provenance")
         found = job_results.get_provenance(connection, job_id=job_id)
     if found is None:
         raise NotFoundError(f"job {job_id} left no provenance")
@@ -83,7 +83,14 @@ def _mine(connection: Connection, *, owner: str, job_id: str, answers_only: bool
     return found
 
 
-def _check_succeeded(record: JobRecord, *, what: str) -> None:
+def check_succeeded(record: JobRecord, *, what: str) -> None:
+    """Refuse what only a job that has succeeded has.
+
+    Raises
+    ------
+    JobUnfinishedError, JobFailedError
+        It has not ended; it ended without.
+    """
     if not record.finished:
         raise JobUnfinishedError(f"the job is {record.state}: its {what} is there once it has succeeded", retry_after=1)
     if record.state != JobState.SUCCEEDED:

@@ -38,6 +38,7 @@ SIGNS = {
 #: Further objects that a path may name.
 NAMED = {"question_id": "job_id", "draft_id": "release_id"}
 ASYNC = {"Prefer": "respond-async"}
+REPORTED = ("jobs/{job_id}", "releases/{release_id}", "releases/{draft_id}")
 COUNT: dict[str, Any] = {"queries": [{"age": [30, 40]}]}
 JOB = {"jobs:read": "spec, result"}
 ANSWERED = {"jobs:read": "question, answer", "releases:read": "question, answer"}
@@ -62,6 +63,7 @@ TABLE: dict[str, dict[str, str]] = {
     "POST /v1/jobs/{question_id}/cancel": {"jobs:write": "", "admin": "question, answer"},
     "GET /v1/jobs/{job_id}/result": {"jobs:read": "result"},
     "GET /v1/jobs/{question_id}/result": {"jobs:read": "answer", "releases:read": "answer"},
+    "GET /v1/jobs/{job_id}/report": {"jobs:read": ""},
     "GET /v1/jobs/{job_id}/provenance": {"jobs:read": "whole provenance"},
     "GET /v1/jobs/{job_id}/events": JOB,
     "GET /v1/jobs/{question_id}/events": ANSWERED,
@@ -74,6 +76,11 @@ TABLE: dict[str, dict[str, str]] = {
         "releases:read": "public provenance",
         "jobs:read": "public provenance",
     },
+    "GET /v1/releases/{release_id}/report": {
+        "releases:read": "release, statistics",
+        "jobs:read": "release, statistics",
+    },
+    "GET /v1/releases/{draft_id}/report": {"jobs:read": "release, statistics"},
     "PATCH /v1/releases/{release_id}": {"releases:write": "", "admin": "release"},
     "DELETE /v1/releases/{release_id}": {"releases:write": ""},
     "GET /v1/releases/{draft_id}": {"jobs:read": "release"},
@@ -123,6 +130,7 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
     "GET /v1/releases/{draft_id}/data": lambda _: {"params": {"format": "parquet"}},
     "POST /v1/releases/{draft_id}/publish": lambda _: {"json": {}},
     "POST /v1/releases/{release_id}/withdraw": lambda _: {"json": {"reason": "superseded"}},
+    **{f"GET /v1/{path}/report": lambda _: {"headers": ASYNC} for path in REPORTED},
     "POST /v1/releases/{draft_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
     "HEAD /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
     "POST /v1/releases/{release_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},

@@ -98,7 +98,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
     if stored.dataset is not None:
         _set_ready(connection, stored.dataset)
-    if claimed.kind == JobKind.QUERY:  # forgotten within the hour, and nothing comes of it but its answer
+    if claimed.kind in {JobKind.QUERY, JobKind.REPORT}:  # forgotten within the hour, nothing comes of it but an answer
         return
     provenance.write(
         connection,

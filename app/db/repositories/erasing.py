@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, exists, func, null, select, update
 
-from app.contracts.jobs import JobState
+from app.contracts.jobs import JobKind, JobState
 from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_input import job_input
@@ -61,6 +61,8 @@ def erase(connection: Connection, *, found: Erasable, spec: dict[str, Any]) -> N
     tombstone = {"labels": {}, "listed": False, "requested_by": None, "result_erased_at": now, "erased_at": now}
     connection.execute(update(job).where(job.c.id == found.id).values(spec=spec, **emptied, **tombstone))
     connection.execute(delete(job).where(job.c.whole_id == found.id))
+    pages = select(job_input.c.job_id).where(job_input.c.source_job_id == found.id)
+    connection.execute(delete(job).where(job.c.kind == JobKind.REPORT, job.c.id.in_(pages)))
     connection.execute(delete(job_result).where(job_result.c.job_id == found.id, job_result.c.key.is_(None)))
     connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == found.id))
     whole = provenance.c.job_id == found.id

@@ -1,0 +1,98 @@
+"""Reports: one page for people, of a release for its readers, of a job for its owner."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.concurrency import run_in_threadpool
+
+from app.api.conditional import etag_of, is_fresh
+from app.api.deps import require
+from app.api.problems import responses
+from app.api.questions import PAST_THE_WAIT, Questioner, answer_question, questioner
+from app.api.routes.jobs import JobId
+from app.api.routes.releases import IfNoneMatch, ReleaseId
+from app.auth.principal import Principal, Scope
+from app.contracts.reports import ReleaseReportSpec
+from app.db.repositories.job_results import StoredResult
+from app.errors import UnavailableError
+from app.releases.access import viewer_of
+from app.releases.job_report import job_report
+from app.releases.report import release_report
+from app.storage.protocol import Storage
+
+router = APIRouter()
+
+Reader = Annotated[Questioner, Depends(questioner(require("releases:read", instead=("jobs:read",), public=True)))]
+JobReader = Annotated[Questioner, Depends(questioner(require("jobs:read")))]
+
+_PAGE: Final = {200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "One page, whole."}}
+_NOT_MODIFIED: Final = {304: {"description": "It is the page that is known already."}}
+_ANSWERS: Final = _PAGE | _NOT_MODIFIED | PAST_THE_WAIT | responses(404, 409, 422, 429)
+
+
+@router.get(
+    "/releases/{release_id}/report",
+    tags=["releases"],
+    operation_id="get_release_report",
+    summary="Read a release's report",
+    response_class=Response,
+    responses=_ANSWERS,
+)
+async def get_release_report(release_id: ReleaseId, asked: Reader, if_none_match: IfNoneMatch = None) -> Response:
+    """What was done, what is certain, what readers can still compute, and how to verify it: from the release alone."""
+    spec = await run_in_threadpool(
+        release_report,
+        database=asked.resources.database,
+        viewer=viewer_of(asked.principal),
+        release_id=release_id,
+    )
+    own = asked.principal.owner == spec.release["owner"]
+    answer = await answer_question(asked if own else _for(asked, spec), spec, sent=_page(if_none_match))
+    if answer.status_code == HTTPStatus.ACCEPTED and not own:
+        raise UnavailableError("the report is being written; ask again in a moment", retry_after=5)
+    return answer
+
+
+@router.get(
+    "/jobs/{job_id}/report",
+    tags=["jobs"],
+    operation_id="get_job_report",
+    summary="Read a job's report",
+    response_class=Response,
+    responses=_ANSWERS,
+)
+async def get_job_report(job_id: JobId, asked: JobReader, if_none_match: IfNoneMatch = None) -> Response:
+    """The restricted report of a job that has succeeded: true values, findings, signals and ranks."""
+    spec = await run_in_threadpool(
+        job_report, database=asked.resources.database, owner=asked.principal.owner, job_id=job_id
+    )
+    return await answer_question(asked, spec, sent=_page(if_none_match))
+
+
+def _for(asked: Questioner, spec: ReleaseReportSpec) -> Questioner:
+    """Readers beyond the owner are answered from a job of the owner's, of which they see the page alone."""
+    owner = str(spec.release["owner"])
+    return replace(asked, principal=Principal(owner, asked.principal.key_id, frozenset({Scope.RELEASES_READ})))
+
+
+class _page:  # noqa: N801 - a function with a setting
+    """Sends the page of a report under the policy that it is made for."""
+
+    def __init__(self, known: str | None) -> None:
+        self._known = known
+
+    def __call__(self, storage: Storage, found: StoredResult, headers: Mapping[str, str]) -> Response:
+        body = found.body if found.body is not None else b"".join(storage.chunks(str(found.key)))
+        told = json.loads(body)
+        page = told["html"].encode()
+        sha256 = hashlib.sha256(page).hexdigest()
+        shown = {**headers, "ETag": etag_of(sha256), "Cache-Control": "private, no-cache"}
+        if is_fresh(self._known, sha256):
+            return Response(status_code=304, headers=shown)
+        policy = f"{told['policy']}; frame-ancestors 'none'"
+        return Response(page, media_type="text/html", headers=shown | {"Content-Security-Policy": policy})

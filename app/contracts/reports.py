@@ -1,0 +1,66 @@
+"""Reports: pages for people. That of a release is for its readers; that of a job shows true values, to its owner."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.contracts.base import Contract, may_lack
+from app.contracts.ids import Named
+from app.contracts.jobs import JobKind, JobSpec, Queue
+
+
+class Page(Contract):
+    """A page that asks nothing of the network."""
+
+    html: str = Field(description="The page.")
+    policy: str = Field(description="The Content-Security-Policy that it is made for.")
+
+
+class ReleaseReport(Page):
+    """The report of a release, for whoever may read the release."""
+
+    method: Literal["release_report"] = Field(default="release_report", description="What was asked.")
+
+
+class JobReport(Page):
+    """The report of a job, for whoever may read the job."""
+
+    method: Literal["job_report"] = Field(default="job_report", description="What was asked.")
+
+
+class ReleaseReportSummary(ReleaseReport):
+    """Answer in a job: the page stands in its whole result."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("html", "policy"))
+
+
+class JobReportSummary(JobReport):
+    """Answer in a job: the page stands in its whole result."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("html", "policy"))
+
+
+class ReleaseReportSpec(JobSpec):
+    """The unlisted job that writes the report of a release, from what is published of it alone."""
+
+    kind: ClassVar[JobKind] = JobKind.QUERY
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
+
+    method: Literal["release_report"] = Field(default="release_report", description="What is asked.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
+    release: dict[str, Any] = Field(description="The release as its readers see it.")
+    statistics: tuple[dict[str, Any], ...] = Field(description="Its statistics as its readers see them.")
+    parameters: dict[str, Any] = Field(description="What its provenance publishes of the specification.")
+    software: dict[str, str] = Field(description="Versions, as its provenance names them.")
+
+
+class JobReportSpec(JobSpec):
+    """The unlisted job that writes the report of a job; like the job's result it is for who reads jobs."""
+
+    kind: ClassVar[JobKind] = JobKind.REPORT
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
+
+    method: Literal["job_report"] = Field(default="job_report", description="What is asked.")
+    job_id: Annotated[str, Named.JOB] = Field(description="The job.")
+    told: dict[str, Any] = Field(description="The job's times, attempts and warnings.")
+    release: ReleaseReportSpec | None = Field(default=None, description="What it published, while that is there.")

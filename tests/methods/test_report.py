@@ -1,0 +1,189 @@
+"""Reports: what stands in the public page and in the restricted one, and that a browser shows them to everybody."""
+
+import re
+import shutil
+from base64 import b64decode
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from workers.methods.report import writing
+from workers.methods.report.facts import JobFacts, ReleaseFacts
+from workers.methods.report.page import policy, rendered
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+#: True values, which only the restricted page may show.
+TRUE = {"mean": 38.581646755, "correlation": 0.068755707}
+STATISTICS: list[dict[str, Any]] = [
+    {"kind": "mean", "of": ["age"], "estimate": 38.6, "guaranteed": [38.1, 39.1], "inner": [38.1, 39.1],
+     "exact": True},
+    {
+        "kind": "correlation", "of": ["age", "hours"], "estimate": 0.07, "guaranteed": [-0.05, 0.2],
+        "inner": [-0.04, 0.19], "exact": False,
+    },
+    {
+        "kind": "regression", "of": ["age", "hours"], "estimate": [30.0, None], "guaranteed": [[29.0, 31.0], None],
+        "inner": [[29.5, 30.5], None], "exact": False,
+    },
+]  # fmt: skip
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> ReleaseFacts:
+    """300 boxes of 5 records and one of 7; ages in boxes 4 years wide."""
+    box = np.repeat(np.arange(1, 302), [5] * 300 + [7])
+    age = np.linspace(20, 60, 301)[box - 1]
+    hours = np.linspace(0, 90, 301)[box - 1]
+    columns = {"box": box, "age_lo": age, "age_hi": age + 4, "hours_lo": hours, "hours_hi": hours + 9}
+    pq.write_table(pa.table(columns), tmp_path / "release.parquet")
+    shown = {
+        "id": "rel_1", "name": "Löhne & <script>alert(1)</script>", "rows": len(box), "method": "boxes",
+        "columns": [{"name": name, "type": "integer" if name == "box" else "number"} for name in columns],
+        "sha256": {"csv": "a" * 64}, "flags": ["outer-bounds-from-data"], "warnings": [],
+    }  # fmt: skip
+    parameters = {"method": "boxes", "columns": ["age", "hours"], "k": 5, "keep": []}
+    return ReleaseFacts(shown, parameters, STATISTICS, {"surebox": "9.9.9"}, tmp_path / "release.parquet")
+
+
+def job(**result: Any) -> dict[str, Any]:
+    own = [one | {"true_value": TRUE.get(one["kind"]), "shift": 0.0} for one in STATISTICS[:2]]
+    return {
+        "id": "job_1", "kind": "anonymization", "method": "boxes", "spec": {}, "attempts": 1, "warnings": [],
+        "created_at": "2026-01-01T00:00:00Z", "started_at": None, "finished_at": None,
+        "result": {"statistics": own, "records": 1507} | result,
+    }  # fmt: skip
+
+
+class Cells(HTMLParser):
+    """The texts of a page's tables, and every address in it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.addresses: list[str] = []
+        self.tags: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in {"src", "href", "action", "style"}]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+
+def test_the_public_page_has_every_range_and_no_true_value(release: ReleaseFacts) -> None:
+    page = Cells(rendered(writing.of_release(release)))
+    at = page.texts.index("mean of age")
+    row = [text for text in page.texts[at : at + 12] if text]
+    assert row[:5] == ["mean of age", "38.1", "39.1", "38.6", "yes"]
+    assert "regression of age on hours: intercept" in page.texts
+    assert not any("38.58" in text or "0.0687" in text for text in page.texts)
+    assert not any("True value" in text for text in page.texts)
+
+
+def test_the_restricted_page_has_the_true_values(release: ReleaseFacts) -> None:
+    page = Cells(rendered(writing.of_job(JobFacts(job(), release))))
+    assert "38.5816" in page.texts
+    assert "0.0687557" in page.texts
+    assert any("holds true values" in text for text in page.texts)
+
+
+def test_sizes_and_widths_are_those_of_the_file(release: ReleaseFacts) -> None:
+    page = Cells(rendered(writing.of_release(release)))
+    assert "301 boxes hold 5 to 7 records, half of them at most 5." in page.texts
+    at = page.texts.index("Bounds")
+    row = [text for text in page.texts[at:] if text][6:11]
+    assert row == ["age", "20", "64", "4", f"{4 / 44:.6g}"]
+
+
+def test_names_are_text_and_never_markup(release: ReleaseFacts) -> None:
+    text = rendered(writing.of_release(release))
+    assert "<script" not in text
+    assert "Löhne &amp; &lt;script&gt;" in text
+
+
+def test_a_page_asks_nothing_of_the_network(release: ReleaseFacts) -> None:
+    page = Cells(rendered(writing.of_job(JobFacts(job(), release))))
+    assert page.addresses
+    assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
+    assert not {"script", "link", "iframe", "object", "form"} & set(page.tags)
+    assert policy().startswith("default-src 'none'; style-src 'sha256-")
+
+
+def test_every_picture_says_what_it_shows_and_has_its_table(release: ReleaseFacts) -> None:
+    text = rendered(writing.of_release(release))
+    pictures = re.findall(r'base64,([^"]+)" alt="([^"]+)"', text)
+    assert len(pictures) == 4
+    for encoded, told in pictures:
+        drawn = ET.fromstring(b64decode(encoded))
+        title, described = list(drawn)[:2]
+        assert (title.tag.split("}")[1], described.tag.split("}")[1]) == ("title", "desc")
+        assert title.text
+        assert described.text
+        assert len(told) > 20
+        assert b"http://matplotlib" not in b64decode(encoded)
+    for section in text.split("<section")[1:]:
+        assert section.count("<figure>") == 0 or "<table>" in section
+
+
+def test_the_same_release_has_the_same_page(release: ReleaseFacts) -> None:
+    assert rendered(writing.of_release(release)) == rendered(writing.of_release(release))
+
+
+def test_findings_signals_and_rules_stand_in_the_restricted_page_only(release: ReleaseFacts) -> None:
+    found = {
+        "findings": [{"severity": "high", "detail": "The composed k is 1.", "figure": 1, "limit": 5}], "passed": False,
+        "signal_before": [10, 40], "signal_after": [10, 11], "parameter_values": [["north"], ["south"]], "masked": [1],
+        "swaps": 29, "rules": [{"text": "AGEP is young", "relative_confidence_factor": None, "support": 0.04}],
+    }  # fmt: skip
+    own = Cells(rendered(writing.of_job(JobFacts(job(**found), release))))
+    assert "It did not pass." in own.texts
+    assert "The composed k is 1." in own.texts
+    row = [text for text in own.texts[own.texts.index("south") :] if text][:4]
+    assert row == ["south", "40", "11", "yes"]
+    assert any("If AGEP is young, the group is likely" in text for text in own.texts)
+    public = rendered(writing.of_release(release))
+    assert "south" not in public
+
+
+def test_an_audit_without_a_release_has_a_page(release: ReleaseFacts) -> None:
+    audit = job(records=3, risk={"prosecutor": 0.25}, meaning="One of four.", classes=[1, 2]) | {
+        "kind": "audit", "method": "table", "spec": {"quasi_identifiers": ["age"]},
+    }  # fmt: skip
+    page = Cells(rendered(writing.of_job(JobFacts(audit))))
+    assert "Audit table, job job_1" in page.texts
+    assert page.texts[page.texts.index("risk: prosecutor") :][1:2] == ["0.25"] or "0.25" in page.texts
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_shows_and_prints_it_to_everybody(release: ReleaseFacts, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import sync_playwright
+
+    target = tmp_path / "report.html"
+    target.write_text(rendered(writing.of_job(JobFacts(job(), release))), encoding="utf-8")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for width in (1280, 390):
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            asked, told = [], []
+            page.on("request", lambda one, asked=asked: asked.append(one.url))
+            page.on("console", lambda one, told=told: told.append(one.text))
+            page.goto(target.as_uri())
+            assert [url for url in asked if not url.startswith("data:")] == [target.as_uri()]
+            assert told == []  # neither the policy nor the page complains
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            found = Axe().run(page).response["violations"]
+            assert [(one["id"], one["impact"]) for one in found] == []
+        for paper in ("A4", "Letter"):
+            assert page.pdf(format=paper).startswith(b"%PDF")
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+        browser.close()

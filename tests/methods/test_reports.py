@@ -1,0 +1,116 @@
+"""Reports over HTTP: of every method's release, of jobs and audits, for whom they are there, and until when."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.methods.asking import succeed, upload
+from tests.methods.bases import VARIABLES, microfile
+from tests.methods.questions import people
+
+#: Values that stand in no rounded number and no other text: whoever finds one in a public page has found a cell.
+MARKED = 123.4567
+
+
+@pytest.fixture(scope="module")
+def dataset_id(client: httpx.Client) -> str:
+    frame = people(seed=31)
+    frame[0, "hours"] = MARKED
+    return str(upload(client, frame.write_csv())["id"])
+
+
+def page(client: httpx.Client, path: str, **headers: str) -> httpx.Response:
+    answer = client.get(f"/v1/{path}/report", headers=headers)
+    assert answer.status_code == httpx.codes.OK, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.text.startswith("<!doctype html>")
+    return answer
+
+
+@pytest.mark.parametrize("method", ["boxes", "uncertain", "condensation"])
+def test_a_release_has_a_public_page_and_its_job_a_restricted_one(
+    client: httpx.Client, dataset_id: str, method: str
+) -> None:
+    spec = {"method": method, "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5, "allow_repeat": True}
+    job = succeed(client, spec)
+    public, own = page(client, f"releases/{job['release_id']}"), page(client, f"jobs/{job['id']}")
+    assert "Public report" in public.text
+    assert "Restricted report" in own.text
+    assert str(MARKED) not in public.text
+    for statistic in job["result"].get("statistics", []):
+        if isinstance(statistic.get("true_value"), float) and statistic["kind"] == "mean":
+            shown = f"{statistic['true_value']:,.6g}"
+            assert shown in own.text
+            assert shown not in public.text
+    policy = public.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "frame-ancestors 'none'" in policy
+
+
+def test_a_page_that_is_known_is_not_sent_again(client: httpx.Client, dataset_id: str) -> None:
+    spec = {"method": "condensation", "dataset_id": dataset_id, "columns": ["age"], "k": 9, "allow_repeat": True}
+    path = f"releases/{succeed(client, spec)['release_id']}"
+    first = page(client, path)
+    again = client.get(f"/v1/{path}/report", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == httpx.codes.NOT_MODIFIED
+    assert page(client, path).text == first.text
+
+
+def test_masked_places_and_rules_stand_in_the_jobs_pages_only(client: httpx.Client) -> None:
+    frame = microfile(7, regions=12, people=80, bases={3: 30})
+    there = upload(client, frame.write_csv())["id"]
+    asked: dict[str, Any] = {
+        "method": "group", "auxiliary_dataset_id": there, "vital": {"column": "job", "values": ["army"]},
+        "parameter": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
+    }  # fmt: skip
+    model = succeed(client, asked, kind="audits")
+    told = page(client, f"jobs/{model['id']}").text
+    assert "Where the group stands out" in told
+    assert "the group is likely" in told
+    assert "R03" in told
+    swapped = succeed(
+        client,
+        {
+            "method": "swaps", "dataset_id": there, "parameter": ["region"], "model_job_id": model["id"],
+            "drop": ["job"], "search": {"method": "assignment"}, "mask": [{"value": ["R03"], "at_most": 20}],
+        },
+    )  # fmt: skip
+    assert "Signals before and after" in page(client, f"jobs/{swapped['id']}").text
+    public = page(client, f"releases/{swapped['release_id']}").text
+    assert "R03" not in public
+    assert "Signals" not in public
+
+
+def test_what_has_no_report_says_why(client: httpx.Client, dataset_id: str) -> None:
+    assert client.get("/v1/releases/rel_none/report").status_code == httpx.codes.NOT_FOUND
+    assert client.get("/v1/jobs/job_none/report").status_code == httpx.codes.NOT_FOUND
+    # what only computing can tell: no two of these records are alike in a kept column
+    spec = {
+        "method": "boxes",
+        "dataset_id": dataset_id,
+        "columns": ["age"],
+        "k": 5,
+        "keep": ["hours"],
+        "count_keep": True,
+    }
+    failed = client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"}).json()
+    assert failed["state"] == "failed"
+    answer = client.get(f"/v1/jobs/{failed['id']}/report")
+    assert answer.status_code == httpx.codes.CONFLICT
+    assert "it has no report" in answer.json()["detail"]
+
+
+def test_a_page_goes_with_its_job(client: httpx.Client, dataset_id: str) -> None:
+    spec = {"method": "condensation", "dataset_id": dataset_id, "columns": ["age"], "k": 11, "allow_repeat": True}
+    job = succeed(client, spec)
+    asked = client.get(f"/v1/jobs/{job['id']}/report", headers={"Prefer": "respond-async"})
+    assert asked.status_code == httpx.codes.ACCEPTED
+    location = asked.headers["location"]
+    while client.get(location, headers={"Prefer": "wait=10"}).json()["state"] not in {"succeeded", "failed"}:
+        pass
+    assert re.search("<!doctype html>", client.get(f"{location}/result").json()["html"])
+    assert client.delete(f"/v1/jobs/{job['id']}").status_code == httpx.codes.NO_CONTENT
+    assert client.get(f"{location}/result").status_code == httpx.codes.NOT_FOUND
+    assert client.get(f"/v1/jobs/{job['id']}/report").status_code == httpx.codes.NOT_FOUND

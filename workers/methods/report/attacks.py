@@ -1,0 +1,110 @@
+"""What the restricted pages of attacks and of masked groups show: signals, rules as sentences, ranks, findings."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from workers.methods.report.facts import JsonObject
+from workers.methods.report.pictures import bars, before_and_after
+from workers.methods.report.sections import Section, Table
+
+_DRAWN: Final = 40
+_RULES: Final = 50
+
+
+def findings(result: JsonObject) -> Section:
+    """What an audit found, the worst first."""
+    found = sorted(result.get("findings") or (), key=lambda one: ("high", "medium", "low").index(one["severity"]))
+    sentences = []
+    if result.get("passed") is not None:
+        sentences.append("It passed." if result["passed"] else "It did not pass.")
+    if not found and "findings" in result:
+        sentences.append("It found nothing to object to.")
+    rows = tuple((one["severity"], one["detail"], one.get("figure"), one.get("limit")) for one in found)
+    head = ("Severity", "Finding", "Figure", "Limit")
+    return Section("Findings", tuple(sentences), tables=(Table("Findings", head, rows),) if rows else ())
+
+
+def signals(result: JsonObject) -> Section:
+    """Where a group stands out by its rules, before and after places were swapped."""
+    if "signal_before" not in result:
+        return Section("Signals")
+    places = [_place(value) for value in result["parameter_values"]]
+    order = sorted(range(len(places)), key=lambda index: -float(result["signal_before"][index]))[:_DRAWN]
+    names = [places[index] for index in order]
+    before = [float(result["signal_before"][index]) for index in order]
+    after = [float(result["signal_after"][index]) for index in order]
+    masked = set(result.get("masked", ()))
+    told = f"{len(masked)} places were to be masked; {result.get('swaps')} pairs of records exchanged their places."
+    picture = before_and_after(
+        names, before, after,
+        title="Members of the fuzzy group by place", axis="records of the fuzzy group",
+        description=f"{told} The largest signals first, {len(order)} of {len(places)} places.",
+    )  # fmt: skip
+    rows = tuple(
+        (places[index], result["signal_before"][index], result["signal_after"][index], index in masked)
+        for index in order
+    )
+    head = ("Place", "Before", "After", "Was to be masked")
+    return Section("Signals before and after", (told,), figures=(picture,), tables=(Table("Signals", head, rows),))
+
+
+def group(result: JsonObject) -> Section:
+    """Which places the rules point to."""
+    if "crisp_auxiliary_signal" not in result:
+        return Section("Where the group stands out")
+    places, signal = [_place(value) for value in result["parameter_values"]], result["crisp_auxiliary_signal"]
+    outliers = set(result.get("auxiliary_outliers", ()))
+    order = sorted(range(len(places)), key=lambda index: -float(signal[index]))[:_DRAWN]
+    told = f"{len(outliers)} of {len(places)} places are outliers of the auxiliary signal."
+    picture = bars(
+        [places[index] + (" *" if index in outliers else "") for index in order],
+        [float(signal[index]) for index in order],
+        title="Crisp auxiliary signal by place; * is an outlier",
+        description=f"{told} The largest first.",
+        axis="records with a grade of at least alpha",
+    )
+    rows = tuple((places[index], signal[index], index in outliers) for index in order)
+    return Section(
+        "Where the group stands out",
+        (told,),
+        figures=(picture,),
+        tables=(Table("Signal", ("Place", "Signal", "Outlier"), rows),),
+    )
+
+
+def rules(result: JsonObject) -> Section:
+    """The rules as sentences."""
+    found: Sequence[JsonObject] = [one for one in result.get("rules") or () if one.get("text")]
+    points = tuple(
+        f"If {one['text']}, the group is likely: relative confidence {_number(one.get('relative_confidence_factor'))}, "
+        f"support {_number(one.get('support'))}."
+        for one in found[:_RULES]
+    )
+    more = (f"The first {_RULES} of {len(found)}.",) if len(found) > _RULES else ()
+    return Section("Rules", sentences=more if points else (), points=points)
+
+
+def linkage(result: JsonObject) -> Section:
+    """How well known records are found again."""
+    if "rank_quantiles" not in result:
+        return Section("Linkage")
+    told = (
+        f"{result.get('sampled'):,} rows were tried against {result.get('candidates'):,} known records. The rank of a "
+        "record is the number of known records that fit its row at least as well as itself."
+    )
+    names = ("mean rank", "share of rank 1", "share below k", "mean posterior of the truth")
+    values = (
+        result.get("mean_rank"),
+        result.get("share_rank_1"),
+        result.get("share_below_k"),
+        result.get("mean_posterior"),
+    )
+    return Section("Linkage", (told,), tables=(Table("Ranks", ("", "Value"), tuple(zip(names, values, strict=True))),))
+
+
+def _place(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, (int, float)) else "unbounded"

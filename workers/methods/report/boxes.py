@@ -1,0 +1,106 @@
+"""What a report says of a box release: how it was cut, and how large its boxes are. From its file alone."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from workers.frames.columns import numeric_columns
+from workers.methods.report.facts import ReleaseFacts
+from workers.methods.report.pictures import bars, histogram
+from workers.methods.report.sections import Section, Table
+
+#: Columns of one picture.
+_DRAWN: Final = 30
+
+
+def asked(facts: ReleaseFacts) -> Section:
+    """What was asked, in sentences."""
+    told = facts.parameters
+    columns, k = list(told.get("columns", ())), told.get("k")
+    sentences = [
+        (
+            f"The records were put into boxes of at least {k} records each. Every row names its box and the box's "
+            f"bounds in {_listed(columns)}; the records' own values in these columns are not published."
+        ),
+        (
+            f"The partition is {told.get('partition', 'optimal')!s}: boxes are cut so that the statistics named below "
+            "get ranges as narrow as that allows."
+        ),
+    ]
+    if told.get("l") is not None:
+        sensitive = [*told.get("sensitive", ()), *told.get("epsilon", {})]
+        sentences.append(f"Each box holds at least {told['l']} different values of {_listed(sensitive)}.")
+    if told.get("keep"):
+        counted = (
+            "counted with the box" if told.get("count_keep") else "published unchanged beside the box, not counted"
+        )
+        sentences.append(f"Kept columns, {counted}: {_listed(list(told['keep']))}.")
+    if told.get("bounds") == "tight":
+        sentences.append("Bounds are tight: each end is the value of some record.")
+    return Section("What was asked and done", sentences=tuple(sentences))
+
+
+def sizes(data: Path | None) -> Section:
+    """How many records lie in a box."""
+    if data is None:
+        return Section("Sizes of boxes")
+    _, counts = np.unique(numeric_columns(data, ("box",)).values[:, 0], return_counts=True)
+    quartiles = np.quantile(counts, [0.0, 0.25, 0.5, 0.75, 1.0], method="inverted_cdf").tolist()
+    told = f"{len(counts):,} boxes hold {int(counts.min()):,} to {int(counts.max()):,} records, half of them at most "
+    told += f"{int(quartiles[2]):,}."
+    picture = histogram(counts, title="Sizes of boxes", description=told, axis="records in a box")
+    names = ("smallest", "first quartile", "median", "third quartile", "largest")
+    rows = tuple((name, int(value)) for name, value in zip(names, quartiles, strict=True))
+    return Section(
+        "Sizes of boxes", (told,), figures=(picture,), tables=(Table("Records in a box", ("", "Records"), rows),)
+    )
+
+
+def columns(facts: ReleaseFacts) -> Section:
+    """How wide the boxes are, column by column, as a share of the column's whole range."""
+    numbers = {column["name"] for column in facts.release["columns"] if column["type"] in ("integer", "number")}
+    names = [name for name in facts.parameters.get("columns", ()) if f"{name}_lo" in numbers]
+    if facts.data is None or not names:
+        return Section("How columns were cut")
+    rows = []
+    for name in names:
+        lower, upper = numeric_columns(facts.data, (f"{name}_lo", f"{name}_hi")).values.T
+        width, whole = float(np.nanmean(upper - lower)), float(np.nanmax(upper) - np.nanmin(lower))
+        rows.append(
+            (name, float(np.nanmin(lower)), float(np.nanmax(upper)), width, width / whole if whole > 0 else 0.0)
+        )
+    told = (
+        "The width of a record's box in a column, on average over the records, and as a share of the column's "
+        "whole range of bounds. Narrow boxes say more."
+    )
+    drawn = rows[:_DRAWN]
+    picture = bars(
+        [row[0] for row in drawn],
+        [100.0 * row[4] for row in drawn],
+        title="Mean width of a record's box",
+        description=f"Mean width by column; the widest is {max(drawn, key=lambda row: row[4])[0]}.",
+        axis="% of the column's range of bounds",
+    )
+    head = ("Column", "Lowest bound", "Highest bound", "Mean width", "Share of the range")
+    return Section("How columns were cut", (told,), figures=(picture,), tables=(Table("Bounds", head, tuple(rows)),))
+
+
+def still_computable(facts: ReleaseFacts) -> Section:
+    """What readers can do with the file."""
+    points = [
+        (
+            "Ranges of means, variances, covariances, correlations and regressions on columns in boxes, also ones that "
+            "were not asked for here: each is certain."
+        ),
+        (
+            "Counts of records in a range of values: at least those of boxes that lie within it, at most those of "
+            "boxes that meet it."
+        ),
+        "Cross-tables of kept columns, exactly." if facts.parameters.get("keep") else "",
+    ]
+    return Section("What readers can still compute", points=tuple(point for point in points if point))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)

@@ -1,0 +1,147 @@
+"""The statistics of a release as rows and pictures: certain ranges, what of them is reached, estimates."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from workers.methods.report.facts import JsonObject
+from workers.methods.report.pictures import Interval, intervals
+from workers.methods.report.sections import Cell, Figure, Section, Table
+
+#: Rows of one picture: more are not read.
+_DRAWN: Final = 30
+#: Kinds that have one scale for all: what the scale counts.
+_COMMON: Final[Mapping[str, str]] = {
+    "correlation": "correlation, from -1 to 1",
+    "share": "share of the records, from 0 to 1",
+}
+_ASKED: Final[Mapping[str, str]] = {
+    "mean": "mean of {0}",
+    "variance": "variance of {0}",
+    "standard_deviation": "standard deviation of {0}",
+    "covariance": "covariance of {0} and {1}",
+    "correlation": "correlation of {0} and {1}",
+    "share": "share of {0} = {values}",
+    "crosstab": "cross-table of {0} and {1}",
+    "domain_mean": "mean of {0} where {1} = {values}",
+    "quantile": "quantile {p} of {0}",
+}
+
+
+def named(statistic: JsonObject, part: int | None = None) -> str:
+    """A statistic in words; of a regression one of its coefficients."""
+    of = list(map(str, statistic["of"]))
+    if statistic["kind"] == "regression":
+        what = "intercept" if not part else f"coefficient of {of[part]}"
+        return f"regression of {of[0]} on {', '.join(of[1:])}: {what}"
+    pattern = _ASKED.get(str(statistic["kind"]))
+    if pattern is None or pattern.count("{") > len(of) + 2:
+        return f"{statistic['kind']} of {', '.join(of)}"
+    values = ", ".join(map(str, statistic.get("values") or ()))
+    return pattern.format(*of, values=values, p=statistic.get("p"))
+
+
+def single(statistics: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
+    """One number each: regressions and cross-tables fall into their parts."""
+    for one in statistics:
+        if one.get("kind") == "scaling_unit":
+            continue
+        if one["kind"] == "regression":
+            yield from (_part(one, index) for index in range(len(one["of"])))
+        elif _is_range(one.get("guaranteed")) or not isinstance(one.get("estimate"), (list, tuple)):
+            yield {**one, "name": named(one)}
+        # a cross-table stands in the statistics' own document: it has a row and a column a value
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(end, (int, float)) for end in value)
+
+
+def _part(one: JsonObject, index: int) -> dict[str, Any]:
+    def at(field: str) -> Any:
+        return None if one.get(field) is None else one[field][index]
+
+    fields = ("estimate", "linear", "guaranteed", "inner", "true_value", "shift")
+    return {**one, **{field: at(field) for field in fields}, "name": named(one, index)}
+
+
+def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
+    """Ranges that are certain to hold the released records' values; with `restricted` the true values beside them."""
+    rows = [one for one in single(statistics) if "guaranteed" in one]
+    if not rows:
+        return Section("Certain ranges")
+    told = [
+        (
+            "Each range below is certain to hold the statistic of the released records, whatever values they have "
+            "within what is published. Nothing is estimated in its ends, and they are rounded outward."
+        ),
+        "In the pictures a thick bar is the certain range and a thin one what of it some data reach; a diamond is the "
+        "estimate" + ("; a cross is the true value, which stands in this restricted page only." if restricted else "."),
+    ]
+    head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Exact")
+    if restricted:
+        head += ("True value", "Moved by what was left out")
+    return Section(
+        "Certain ranges",
+        sentences=tuple(told),
+        figures=tuple(_figures(rows)),
+        tables=(Table("Certain ranges", head, tuple(_row(one, restricted=restricted) for one in rows)),),
+    )
+
+
+def _row(one: JsonObject, *, restricted: bool) -> tuple[Cell, ...]:
+    low, high = one["guaranteed"] or (None, None)
+    row: tuple[Cell, ...] = (one["name"], low, high, one.get("estimate"), bool(one.get("exact")))
+    return (*row, one.get("true_value"), one.get("shift")) if restricted else row
+
+
+def _figures(rows: Sequence[JsonObject]) -> Iterator[Figure]:
+    drawn = [one for one in rows if one["guaranteed"] is not None]
+    for kind, axis in _COMMON.items():
+        same = [one for one in drawn if one["kind"] == kind]
+        if same:
+            yield _drawn(same, [(0.0, 1.0)] * len(same), kind=f"{kind}s", axis=axis)
+    other = [one for one in drawn if one["kind"] not in _COMMON and one.get("estimate")]
+    if other:
+        scales = [(float(one["estimate"]), abs(float(one["estimate"])) / 100.0) for one in other]
+        yield _drawn(other, scales, kind="other statistics", axis="difference from the estimate, in % of it")
+
+
+def _drawn(rows: Sequence[JsonObject], scales: Sequence[tuple[float, float]], *, kind: str, axis: str) -> Figure:
+    """The first thirty; each is drawn at (value - origin) / unit."""
+    shown = [_interval(one, *scale) for one, scale in zip(rows[:_DRAWN], scales[:_DRAWN], strict=True)]
+    widest = max(shown, key=lambda one: one.certain[1] - one.certain[0])
+    left_out = f" The first {_DRAWN} of {len(rows)} are drawn." if len(rows) > _DRAWN else ""
+    told = (
+        f"Certain ranges of {len(shown)} {kind}. The widest is that of the {widest.name}, from {widest.certain[0]:.4g} "
+        f"to {widest.certain[1]:.4g} on this axis.{left_out} All numbers stand in the table."
+    )
+    return intervals(shown, title=f"Certain ranges: {kind}", description=told, axis=axis)
+
+
+def _interval(one: JsonObject, origin: float, unit: float) -> Interval:
+    def placed(value: Any) -> float:
+        return (float(value) - origin) / unit
+
+    inner = one.get("inner")
+    return Interval(
+        name=one["name"],
+        certain=(placed(one["guaranteed"][0]), placed(one["guaranteed"][1])),
+        reached=None if inner is None else (placed(inner[0]), placed(inner[1])),
+        estimate=None if one.get("estimate") is None else placed(one["estimate"]),
+        truth=None if one.get("true_value") is None else placed(one["true_value"]),
+    )
+
+
+def estimated(statistics: Sequence[JsonObject]) -> Section:
+    """Unbiased estimates with their errors, of releases that give no certain range."""
+    rows = [one for one in single(statistics) if "standard_error" in one and "guaranteed" not in one]
+    if not rows:
+        return Section("Estimates")
+    told = (
+        "This method blurs every record, so that no range is certain. Each estimate is unbiased; its standard error "
+        "says how far the released records' own value may lie."
+    )
+    table = tuple((one["name"], one.get("estimate"), one.get("standard_error")) for one in rows)
+    return Section(
+        "Estimates", sentences=(told,), tables=(Table("Estimates", ("Statistic", "Estimate", "Standard error"), table),)
+    )

@@ -1,0 +1,121 @@
+"""A report put together: the public page of a release, the restricted page of a job."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from workers.methods.report import attacks, boxes, statistics, words
+from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
+from workers.methods.report.page import Page
+from workers.methods.report.sections import Section, Table, pairs
+
+_ASKED: Final[Mapping[str, Callable[[JsonObject], Section]]] = {
+    "uncertain": words.uncertain,
+    "condensation": words.condensation,
+    "swaps": words.swaps,
+}
+#: Parts of a result that have a section of their own, or are too long to be read.
+_SHOWN_ELSEWHERE: Final = (
+    "method", "statistics", "findings", "passed", "rules", "parameter_values", "signal", "signal_before",
+    "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "sizes", "masked", "outliers",
+    "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list", "rank_quantiles",
+)  # fmt: skip
+
+
+def of_release(facts: ReleaseFacts) -> Page:
+    """What anybody may read of a release: from the release alone."""
+    release = facts.release
+    return Page(
+        title=f"Release {release.get('name') or release['id']}",
+        lead=f"What this release of {release['rows']:,} rows says, what it does not, and how to verify it.",
+        mark="Public report. It holds nothing that the release does not publish.",
+        sections=[
+            _asked(facts),
+            statistics.certain(facts.statistics, restricted=False),
+            statistics.estimated(facts.statistics),
+            *_about(facts),
+            _warned(release),
+            _verified(facts),
+        ],
+        foot=_foot(facts.software),
+    )
+
+
+def of_job(facts: JobFacts) -> Page:
+    """What only the owner reads of a job: true values, findings, signals, ranks."""
+    job, release = facts.job, facts.release
+    result: JsonObject = job.get("result") or {}
+    own = [
+        attacks.findings(result),
+        statistics.certain(result.get("statistics") or (), restricted=True),
+        attacks.signals(result),
+        attacks.group(result),
+        attacks.rules(result),
+        attacks.linkage(result),
+        words.figures(result, title="All figures", without=_SHOWN_ELSEWHERE),
+        _timed(job),
+    ]
+    before = [words.other(job.get("spec") or {})] if release is None else [_asked(release)]
+    after = [] if release is None else [*_about(release), _verified(release)]
+    return Page(
+        title=f"{str(job['kind']).capitalize()} {job['method']}, job {job['id']}",
+        lead="What this job was asked, what it found, and what its release says.",
+        mark="Restricted report: it holds true values. For the owner only.",
+        sections=[*before, *own[:6], *after, *own[6:], _warned(job)],
+        foot=_foot({} if release is None else release.software),
+    )
+
+
+def _asked(facts: ReleaseFacts) -> Section:
+    method = str(facts.release["method"])
+    if method == "boxes":
+        return boxes.asked(facts)
+    return _ASKED.get(method, words.other)(facts.parameters)
+
+
+def _about(facts: ReleaseFacts) -> list[Section]:
+    if facts.release["method"] != "boxes":
+        return [_columns(facts)]
+    return [boxes.sizes(facts.data), boxes.columns(facts), _columns(facts), boxes.still_computable(facts)]
+
+
+def _columns(facts: ReleaseFacts) -> Section:
+    rows = tuple((column["name"], column["type"]) for column in facts.release["columns"])
+    return Section("Columns of the files", tables=(Table("Columns", ("Column", "Type"), rows),))
+
+
+def _warned(told: JsonObject) -> Section:
+    points = [str(one["detail"]) for one in told.get("warnings") or ()]
+    flags = [f"Flag: {words.spoken(str(flag).replace('-', ' '))}." for flag in told.get("flags") or ()]
+    return Section("Warnings", points=(*points, *flags))
+
+
+def _timed(job: JsonObject) -> Section:
+    rows: list[tuple[str, Any]] = [
+        (title, job.get(name))
+        for title, name in (
+            ("Asked", "created_at"),
+            ("Begun", "started_at"),
+            ("Ended", "finished_at"),
+            ("Attempts", "attempts"),
+        )
+    ]
+    return Section("Timings", tables=(pairs("Times are UTC", rows),))
+
+
+def _verified(facts: ReleaseFacts) -> Section:
+    rows = tuple((name, digest) for name, digest in sorted(facts.release["sha256"].items()))
+    return Section(
+        "How to verify",
+        sentences=(
+            (
+                "Each file has the SHA-256 below. The certificate of the release signs them; `surebox-verify` checks "
+                "the signature offline and computes every range again from the file alone."
+            ),
+        ),
+        tables=(Table("SHA-256 of the files", ("Format", "SHA-256"), rows),),
+    )
+
+
+def _foot(software: Mapping[str, str]) -> str:
+    own = software.get("surebox")
+    return f"Written by Surebox {own}." if own else "Written by Surebox."
