@@ -1,0 +1,207 @@
+"""Means inside boxes: the interval that holds the sum of a box's records, published as an interval of their mean.
+
+Notation
+--------
+m, M, w = M - m : bounds of a column in a box of c records, and its width; h : the column's step, None for real numbers.
+s : sum over the records of x - m; between 0 and c w, or between w and (c - 1) w where both ends are attained.
+rho : width of the interval of a sum, in widths of the box; f : rows that a person has at most.
+omega : rho w f, or ceil(rho max(2 w/h, w/h + 1) f) whole numbers of steps.
+u : in [0, 1), a function of the column's secret and the box.
+
+`rounded_means`: the possible sums are divided by the points low + (u + i) omega into cells, and the cell that holds s
+is published. The division follows from the box and the secret alone, so what is left out says nothing of the records:
+a box whose sums are all in one cell has no mean. The first and the last cell are joined to their neighbour where they
+are shorter than omega / 2 or hold one multiset only: else a sum at an end would say every value. The same box has the
+same cells in every release. `means`: every sum is a cell of its own. Of whole numbers the three sums at either end are
+one cell, for sums 0 and 1 say all values; width 1 says all values by any sum, and such boxes have no mean. Where the p
+%-rule fails there is none either: the largest value could be told within p % by whoever has the second largest.
+
+What is left to whoever knows all but one record of a box: science.md section 5, "Means inside boxes", and
+docs/boxes.md.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from surebox_verify.core.intervals import UNIT_ROUNDOFF
+from surebox_verify.core.types import BoolArray, FloatArray
+from workers.algorithms.boxes.partition.places import KeyArray
+from workers.algorithms.boxes.sides import Boxes
+
+Content: TypeAlias = Literal["bounds", "rounded_means", "means"]
+
+_LEAST_K = 4  # of exact means: with fewer, who knows two has the rest
+_ENDS = 3  # sums of whole numbers at either end that are one cell of exact means
+_BITS = 2.0**-64
+
+
+@dataclass(frozen=True)
+class MeanIntervals:
+    """What is published of each box's mean.
+
+    Attributes
+    ----------
+    lower, upper : (B, n), within the bounds; NaN, both, where nothing is published.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+def content_fault(content: Content, k: int, bounds: str, steps: tuple[float | None, ...]) -> str | None:
+    """Why a release may not have this content; None if it may."""
+    if content != "means":
+        return None
+    if k < _LEAST_K:
+        return f"exact means need k of {_LEAST_K} or more, got {k}: who knows the others has the last one's values"
+    if bounds != "cells" and any(step is not None for step in steps):
+        return f"exact means of whole numbers within {bounds} bounds tell single values; ask for cells or rounded means"
+    return None
+
+
+def mean_intervals(
+    x: FloatArray,
+    boxes: Boxes,
+    keys: KeyArray,
+    *,
+    content: Content,
+    steps: tuple[float | None, ...],
+    attained: bool,
+    rounding: float = 1.0,
+    percentage: float = 10.0,
+    rows_of_person: int = 1,
+) -> MeanIntervals:
+    """Intervals of the means of all boxes.
+
+    Parameters
+    ----------
+    x : (N, n) records, NaN where missing.
+    boxes : theirs, as published.
+    keys : (n, 8) at least, the secret of each column.
+    content : `rounded_means` or `means`.
+    steps : of each column, or empty.
+    attained : whether the bounds are tight.
+    rounding : rho.
+    percentage : p of the p %-rule, for `means`.
+    rows_of_person : f.
+
+    Notes
+    -----
+    science.md section 5, "Means inside boxes". O(N n).
+    """
+    lower, upper = np.full_like(boxes.lower, np.nan), np.full_like(boxes.upper, np.nan)
+    digests = _digests(boxes)
+    order = np.argsort(boxes.box, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(boxes.counts)[:-1]])
+    for j in range(x.shape[1]):
+        low, high = boxes.lower[:, j], boxes.upper[:, j]
+        there = low < high
+        step = steps[j] if j < len(steps) else None
+        values = np.where(np.isnan(x[order, j]), 0.0, x[order, j])
+        base = np.nan_to_num(low)
+        rise = np.add.reduceat(values - np.repeat(base, boxes.counts), starts)
+        if content == "rounded_means":
+            share = _offsets(keys[j], digests)
+            cells = _rounded(rise, boxes.counts, high - low, step, share, rounding * rows_of_person, attained=attained)
+        else:
+            cells = _exact(rise, boxes.counts, high - low, step)
+            there &= ~_dominated(values, boxes, order, starts, percentage)
+        there &= ~np.isnan(cells[0])
+        error = 4.0 * UNIT_ROUNDOFF * (boxes.counts + 4) * (np.abs(base) + np.abs(np.nan_to_num(high)))
+        error = 0.0 if step is not None else error
+        least = base + (cells[0] - error) / boxes.counts
+        most = base + (cells[1] + error) / boxes.counts
+        lower[there, j] = np.maximum(np.nextafter(least, -np.inf), low)[there]
+        upper[there, j] = np.minimum(np.nextafter(most, np.inf), high)[there]
+    return MeanIntervals(lower, upper)
+
+
+def _digests(boxes: Boxes) -> list[bytes]:
+    """What the offsets of a box depend on: its bounds, sets and count."""
+    table = np.column_stack([boxes.lower, boxes.upper, boxes.counts.astype(np.float64)])
+    rows = np.ascontiguousarray(table + 0.0)
+    sets = np.packbits(np.hstack(boxes.sets), axis=1) if boxes.sets else np.empty((len(rows), 0), dtype=np.uint8)
+    return [
+        blake2b(row.tobytes() + held.tobytes(), digest_size=32).digest() for row, held in zip(rows, sets, strict=True)
+    ]
+
+
+def _offsets(key: np.ndarray, digests: list[bytes]) -> FloatArray:
+    """(B,), u of each box: uniform to whoever has not the key."""
+    secret = np.asarray(key, dtype="<u4").tobytes()
+    drawn = (blake2b(d, digest_size=8, key=secret, person=b"surebox means").digest() for d in digests)
+    return np.array([min(int.from_bytes(each, "little") * _BITS, 1.0 - 2.0**-53) for each in drawn])
+
+
+def _rounded(
+    rise: FloatArray,
+    counts: np.ndarray,
+    width: FloatArray,
+    step: float | None,
+    share: FloatArray,
+    rho: float,
+    *,
+    attained: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of the cell of each sum; NaN where there is one cell only."""
+    first = width if attained else np.zeros_like(width)
+    last = width * (counts - 1.0 if attained else counts)
+    if step is None:
+        omega = np.where(width > 0.0, rho * width, 1.0)
+        return _cell(rise, first, last, first + share * omega, omega, 0.5 * omega, 0.0)
+    whole = np.rint(width / step)
+    number = np.maximum(np.ceil(rho * np.maximum(2.0 * whole, whole + 1.0)), 2.0)
+    offset = np.floor(share * number)
+    least = np.maximum(np.ceil(0.5 * number), 2.0)
+    unit = np.rint(first / step), np.rint(last / step)
+    # a boundary before the whole number t stands at t - 1/2
+    low, high = _cell(np.rint(rise / step), unit[0] - 0.5, unit[1] + 0.5, unit[0] - 0.5 + offset, number, least, 0.5)
+    return (low + 0.5) * step, (high - 0.5) * step
+
+
+def _cell(
+    value: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    start: FloatArray,
+    omega: FloatArray,
+    least: FloatArray,
+    play: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of the cell that holds each value, of [low, high] divided at start + i omega."""
+    first = np.where(start - low >= least, 0.0, 1.0)
+    last = np.floor((high - least - start) / omega)
+    index = np.clip(np.floor((value - start + 0.25 * play) / omega), -1.0, None)
+    none = last < first
+    below = np.minimum(index, last)
+    after = np.maximum(index + 1.0, first)
+    lower = np.where(index >= first, start + below * omega, low)
+    upper = np.where(after <= last, start + after * omega, high)
+    return np.where(none, np.nan, lower), np.where(none, np.nan, upper)
+
+
+def _exact(
+    rise: FloatArray, counts: np.ndarray, width: FloatArray, step: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """The sums; of whole numbers three at either end together, and none of width 1."""
+    if step is None:
+        return rise, rise
+    t, last = np.rint(rise / step), np.rint(width / step) * counts
+    low = np.where(t < _ENDS, 0.0, np.where(t > last - _ENDS, last - _ENDS + 1.0, t))
+    high = np.where(t < _ENDS, _ENDS - 1.0, np.where(t > last - _ENDS, last, t))
+    none = (width <= step) | (last < 2 * _ENDS)
+    return np.where(none, np.nan, low * step), np.where(none, np.nan, high * step)
+
+
+def _dominated(values: FloatArray, boxes: Boxes, order: np.ndarray, starts: np.ndarray, percentage: float) -> BoolArray:
+    """Boxes where the p %-rule fails: what is left of the sizes beside the two largest is under p % of the largest."""
+    size = np.abs(values)
+    rank = np.lexsort((-size, boxes.box[order]))
+    ordered = size[rank]
+    first = ordered[starts]
+    second = np.where(boxes.counts > 1, ordered[np.minimum(starts + 1, len(ordered) - 1)], 0.0)
+    rest = np.add.reduceat(ordered, starts) - first - second
+    return np.asarray((first > 0.0) & (rest < 0.01 * percentage * first))
