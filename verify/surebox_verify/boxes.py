@@ -46,6 +46,8 @@ class PublishedBoxes:
     counts : (B,), records in each.
     sets : d matrices (B, m_j), S_j of each box; a row without any value where the box's records have none.
     survey : (B,), mean design weight of each box's records; None where records have none.
+    means : (B, n) each, ends of the intervals that hold the means of the boxes' records, NaN where there is none; None
+        where the release has bounds only.
     """
 
     lower: FloatArray
@@ -53,6 +55,7 @@ class PublishedBoxes:
     counts: IntArray
     sets: tuple[BoolArray, ...] = field(default=(), kw_only=True)
     survey: FloatArray | None = field(default=None, kw_only=True)
+    means: tuple[FloatArray, FloatArray] | None = field(default=None, kw_only=True)
 
     @property
     def centre(self) -> FloatArray:

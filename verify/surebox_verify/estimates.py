@@ -24,9 +24,10 @@ from surebox_verify.counted import Guess, counted_work, guesses
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine
 from surebox_verify.ranges.objectives import Kind as PairKind
-from surebox_verify.ranges.pairs import EFFORT, correlation_work, covariance_work
+from surebox_verify.ranges.pairs import EFFORT, content_work, correlation_work, covariance_work
 from surebox_verify.ranges.reaching import Bounds, reached
 from surebox_verify.ranges.regression import regression_work
+from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.ranges.steps import RangeSteps, Work
 from surebox_verify.readings import Reading, Readings
 
@@ -132,9 +133,12 @@ def components_of(statistic: Statistic, readings: Readings) -> int:
 def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) -> Work:
     """Prepare the columns, then the ranges."""
     used = []
-    for axis in reading.axes(statistic):
+    axes = reading.axes(statistic)
+    for axis in axes:
         used.append(reading.column(axis))
         yield 8
+    if statistic.kind != "regression" and any(not np.isnan(reading.means(axis)[0]).all() for axis in axes):
+        return (yield from _with_means(reading, statistic, tuple(used), effort, ddof))
     found = yield from _work(statistic.kind, tuple(used), effort, ddof)
     if not _restricted(reading, statistic) or statistic.kind not in _PAIRS:
         return found
@@ -146,6 +150,29 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
     form = ddof if statistic.kind == "covariance" else 0
     of_sample = sample_form(combine(inner, inner), int(reading.counts.sum()), form)
     return (combine(found[0].outer, of_sample.inner),)
+
+
+def _with_means(reading: Reading, statistic: Statistic, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
+    """Ranges of boxes with means: no wider than those of the bounds. Regressions are those of the bounds."""
+    axes = reading.axes(statistic)
+    first, second = reading.content(axes[0]), reading.content(axes[-1])
+    yield 128
+    if statistic.kind in _PAIRS:
+        kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
+        found = yield from content_work(kind, first, second, effort)
+        form = ddof if kind == "covariance" else 0
+        return tuple(sample_form(each, int(reading.counts.sum()), form) for each in found)
+    narrow, plain = first.column, used[0]
+    mean = _meeting(plain.mean, narrow.mean)
+    variance = _meeting(plain.variance, narrow.variance)
+    return (yield from _work(statistic.kind, (replace(plain, mean=mean, variance=variance),), effort, ddof))
+
+
+def _meeting(one: Range, other: Range) -> Range:
+    """What both are certain of; what either reaches need not have the other's data."""
+    if one.outer is None or other.outer is None:
+        return one if other.outer is None else other
+    return combine(one.outer.intersect(other.outer), None)
 
 
 def _restricted(reading: Reading, statistic: Statistic) -> bool:
@@ -171,35 +198,6 @@ def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Wo
         return (variance,)
     outer, inner = variance.outer, variance.inner
     return (combine(outer and outer.square_root(), inner and inner.square_root()),)
-
-
-def sample_form(found: Range, records: int, ddof: int) -> Range:
-    """Range of the sample form from that of the population form: f times as large, rounded outward.
-
-    Parameters
-    ----------
-    found : of a variance or covariance.
-    records : N; without a range where it does not exceed `ddof`.
-    ddof : 0 leaves the range as it is.
-
-    Notes
-    -----
-    What was certainly not negative stays so.
-    """
-    if ddof == 0:
-        return found
-    if records <= ddof:
-        return Range(None, None, None)
-    whole, rest = float(records), float(records - ddof)
-    f = Interval(whole, whole) / Interval(rest, rest)
-
-    def times(part: Interval | None) -> Interval | None:
-        if part is None:
-            return None
-        product = part * f
-        return Interval(max(product.lower, 0.0) if part.lower >= 0.0 else product.lower, product.upper)
-
-    return combine(times(found.outer), times(found.inner))
 
 
 def affordable(statistic: Statistic, statistics: Sequence[Statistic], boxes: int) -> int:

@@ -20,6 +20,7 @@ from surebox_verify.core.statistics import Statistic
 from surebox_verify.core.types import BoolArray, FloatArray
 from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
+from surebox_verify.ranges.contents import ContentColumn, content_column
 from surebox_verify.ranges.mass import Mass, mass_of
 from surebox_verify.ranges.members import ValueSets, sets_of_values
 
@@ -56,6 +57,7 @@ class Reading:
     weights: FloatArray | None = None
     _ready: dict[Axis, BoxColumn] = field(default_factory=dict)
     _sides: dict[Axis, Side] = field(default_factory=dict)
+    _contents: dict[Axis, ContentColumn] = field(default_factory=dict)
     _shares: dict[int, FloatArray] = field(default_factory=dict)
 
     @property
@@ -88,6 +90,20 @@ class Reading:
             )
         return self._ready[axis]
 
+    def content(self, axis: Axis) -> ContentColumn:
+        """A numeric axis with its boxes' means, ready for ranges. O(B), once."""
+        if axis not in self._contents:
+            lower, upper = self.bounds(axis)
+            self._contents[axis] = content_column(lower, upper, self.means(axis), self.counts, self.weights)
+        return self._contents[axis]
+
+    def means(self, axis: Axis) -> tuple[FloatArray, FloatArray]:
+        """Ends of the intervals of the boxes' means; NaN where there are none, and for indicators."""
+        if self.boxes.means is None or axis.values is not None:
+            nothing = np.full(len(self.boxes.counts), np.nan)
+            return nothing, nothing
+        return self.boxes.means[0][:, axis.column], self.boxes.means[1][:, axis.column]
+
     def step(self, axis: Axis) -> float | None:
         """Step of an axis; an indicator is a whole number."""
         return 1.0 if axis.values is not None else self.meaning.step(axis.column)
@@ -116,6 +132,9 @@ class Reading:
             lower, upper = self.bounds(axis)
             if axis.values is None:
                 found = expected_values(lower, upper, self.share, self.meaning.step(axis.column))
+                low, high = self.means(axis)
+                known = ~np.isnan(low)
+                found = replace(found, mean=np.where(known, 0.5 * low + 0.5 * high, found.mean))
             else:
                 probable = self.shares(axis.column)[:, list(axis.values)].sum(axis=1)
                 found = Expected(probable, probable * (1.0 - probable))
@@ -166,7 +185,8 @@ class Readings:
         return self._parts[lacking]
 
     def _taken(self, there: BoolArray) -> Reading:
-        boxes = PublishedBoxes(self.boxes.lower, self.boxes.upper, self.boxes.counts, sets=self.boxes.sets)
+        whole = self.boxes
+        boxes = PublishedBoxes(whole.lower, whole.upper, whole.counts, sets=whole.sets, means=whole.means)
         survey, weights = self.boxes.survey, self.weights
         if not there.all():
             boxes = replace(
@@ -175,6 +195,7 @@ class Readings:
                 upper=boxes.upper[there],
                 counts=boxes.counts[there],
                 sets=tuple(each[there] for each in boxes.sets),
+                means=None if boxes.means is None else (boxes.means[0][there], boxes.means[1][there]),
             )
             survey = None if survey is None else survey[there]
             weights = None if weights is None else weights[there]

@@ -182,3 +182,20 @@ def test_estimates_expect_records_where_other_boxes_have_them() -> None:
     (said,) = estimates(asked, readings, reading_steps(asked, readings).finish())
     assert said.estimate is not None
     assert said.estimate < 15.0, "the centres say 50.9"
+
+
+def test_means_inside_boxes_narrow_every_range_of_numbers() -> None:
+    rng = np.random.default_rng(4)
+    x = np.sort(rng.normal(size=(300, 1)), axis=0) @ np.ones((1, 2)) + 0.1 * rng.normal(size=(300, 2))
+    box = np.arange(300) // 5
+    lower, upper, mean = (np.array([f(x[box == b], axis=0) for b in range(60)]) for f in (np.min, np.max, np.mean))
+    plain = PublishedBoxes(lower, upper, np.full(60, 5))
+    told = PublishedBoxes(lower, upper, np.full(60, 5), means=(mean - 1e-12, mean + 1e-12))
+    for kind, of in (("mean", (0,)), ("variance", (1,)), ("covariance", (0, 1)), ("correlation", (0, 1))):
+        statistic = Statistic(kind, of)  # type: ignore[arg-type]
+        (before,), (after,) = (reading_steps(statistic, Readings(b, Meaning())).finish() for b in (plain, told))
+        assert before.outer is not None
+        assert after.outer is not None
+        (value,) = truth(statistic, x, np.zeros((300, 2)), np.ones(300))
+        assert after.outer.lower <= value <= after.outer.upper
+        assert after.outer.width < 0.6 * before.outer.width

@@ -12,8 +12,9 @@ from surebox_verify.boxes import Meaning
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.intervals import Interval
 from surebox_verify.core.statistics import Statistic
-from surebox_verify.estimates import estimates, reading_steps, sample_form
+from surebox_verify.estimates import estimates, reading_steps
 from surebox_verify.ranges.guaranteed import Range
+from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes.sides import Boxes

@@ -99,7 +99,7 @@ def box_column(
     mass = mass_of(counts, weights)
     parts = divided_at_ends(lower, upper, counts, weights) if attained else Parts(lower, upper, counts, weights)
     of_parts = mass_of(parts.counts, parts.weights) if attained else mass
-    mean = _mean(parts.lower, parts.upper, of_parts)
+    mean = mean_of(parts.lower, parts.upper, of_parts)
     reference = 0.5 * (mean.lower + mean.upper)
     low, high = difference(lower, reference, -np.inf), difference(upper, reference, np.inf)
     size = max(float(np.abs(low).max()), float(np.abs(high).max()))
@@ -109,7 +109,7 @@ def box_column(
     if attained:
         ends = difference(parts.lower, reference, -np.inf), difference(parts.upper, reference, np.inf)
         apart = (*_scaled(*ends, exponent), of_parts)
-    least, most = _least_variance(*apart), _largest_variance(*apart)
+    least, most = least_variance(*apart), _largest_variance(*apart)
     if grid is not None:
         on_grid = least_variance_on_grid(*apart, Grid(grid, reference, exponent), _pulled_nowhere(*apart))
         least = max(least[0], on_grid[0]), on_grid[1]
@@ -121,7 +121,7 @@ def box_column(
         mass=mass,
         reference=reference,
         exponent=exponent,
-        scaled_mean=_mean(*apart),
+        scaled_mean=mean_of(*apart),
         mean=combine(mean, mean),
         variance=combine(Interval(max(outer.lower, 0.0), outer.upper), inner),
     )
@@ -138,7 +138,7 @@ def _outward_tiny(values: FloatArray, towards: float) -> FloatArray:
     return np.where(tiny, np.nextafter(values, towards), values)
 
 
-def _mean(lower: FloatArray, upper: FloatArray, mass: Mass) -> Interval:
+def mean_of(lower: FloatArray, upper: FloatArray, mass: Mass) -> Interval:
     """E lies in [sum m lo / W, sum m hi / W]: exact, both ends reached."""
     return Interval(mass.mean(lower).lower, mass.mean(upper).upper)
 
@@ -149,7 +149,7 @@ def _pull(mu: float, lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[
     return float(term.sum()), 2.0 * (len(term) + 4) * UNIT_ROUNDOFF * float(np.abs(term).sum())
 
 
-def _least_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[float, float]:
+def least_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[float, float]:
     """Certain lower bound of V's minimum, and the value reached.
 
     min_x V = min_mu (1/W) sum m dist(mu, [lo, hi])^2 =: min f (science.md section 1: the fixed point of

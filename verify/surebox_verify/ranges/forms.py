@@ -70,17 +70,58 @@ class Plane:
 
 
 @dataclass(frozen=True)
+class Within:
+    """What the records of a box do about its means, where bounds are those of means (ranges.contents).
+
+    Attributes
+    ----------
+    xx, yy : (B,), largest mean square of x and of y about their means.
+    least, most : (B,), extremes of the mean product; at most sqrt(xx yy) in size.
+    """
+
+    xx: FloatArray
+    yy: FloatArray
+    least: FloatArray
+    most: FloatArray
+
+    def largest(self, form: Form) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean squares and mean product for which s xy + a xx + b yy is largest.
+
+        Of a, b < 0 squares are as small as the product d allows, xx yy = d^2, in the ratio b : a unless one is at its
+        largest; the sum is then concave in d, rising up to where one is, and has its peak in closed form beyond.
+        """
+        most = self.most if form.s > 0.0 else -self.least
+        if not (form.a < 0.0 and form.b < 0.0):
+            return self.xx, self.yy, form.s * most
+        a, b = -form.a, -form.b
+        ratio = np.sqrt(b / a)
+        of_x, of_y = self.xx / ratio, self.yy * ratio  # products where either square is at its largest
+        at_x = of_x <= of_y
+        turn = np.minimum(of_x, of_y)
+        peak = np.where(at_x, 0.5 * self.xx / b, 0.5 * self.yy / a)
+        d = np.minimum(np.maximum(peak, turn), most)
+        square = d * d
+        safe_x, safe_y = np.where(self.xx > 0.0, self.xx, 1.0), np.where(self.yy > 0.0, self.yy, 1.0)
+        beyond = d > turn
+        xx = np.where(beyond, np.where(at_x, self.xx, square / safe_y), d * ratio)
+        yy = np.where(beyond, np.where(at_x, square / safe_x, self.yy), d / ratio)
+        return xx, yy, form.s * d
+
+
+@dataclass(frozen=True)
 class Pair:
     """Two columns of the same boxes, and sums of magnitudes for the rounding error.
 
     Attributes
     ----------
     sizes : sums of m |x||y|, m x^2, m y^2, m |x|, m |y|, each at its largest.
+    within : what records do about the means, where the bounds are those of means; else None.
     """
 
     x: BoxColumn
     y: BoxColumn
     sizes: tuple[float, float, float, float, float]
+    within: Within | None = None
 
 
 def pair_of(x: BoxColumn, y: BoxColumn) -> Pair:
@@ -107,13 +148,17 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
     """
     x, y = pair.x, pair.y
     sides = (x.lower, x.upper, y.lower, y.upper, x.mass.of_box)
-    found = _sum_of_largest(*sides, form.s, form.a, form.b, p, q)
+    found = np.array(_sum_of_largest(*sides, form.s, form.a, form.b, p, q))
     size = float(np.dot(pair.sizes, (1.0, abs(form.a), abs(form.b), abs(p), abs(q))))
+    if pair.within is not None:
+        mean = np.array([float(x.mass.of_box @ each) for each in pair.within.largest(form)])
+        found += np.array([form.s * mean[2] + form.a * mean[0] + form.b * mean[1], 0.0, 0.0, *mean])
+        size += float(np.abs(mean) @ np.array([abs(form.a), abs(form.b), 1.0]))
     error = (2.0 * len(x.mass.of_box) + _SLACK) * UNIT_ROUNDOFF * size + _UNDERFLOW
-    total = found[0] + error
+    total = float(found[0]) + error
     mass = x.mass.total
     phi = up(up(total) / (mass.lower if total > 0.0 else mass.upper))
-    mean_x, mean_y, xx, yy, xy = (each / x.mass.middle for each in found[1:])
+    mean_x, mean_y, xx, yy, xy = (float(each) / x.mass.middle for each in found[1:])
     moments = Moments(
         mean_x, mean_y, max(xx - mean_x * mean_x, 0.0), max(yy - mean_y * mean_y, 0.0), xy - mean_x * mean_y
     )

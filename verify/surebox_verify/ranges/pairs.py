@@ -14,6 +14,7 @@ from collections.abc import Generator
 
 from surebox_verify.core.intervals import Interval
 from surebox_verify.ranges.column import BoxColumn
+from surebox_verify.ranges.contents import ContentColumn, content_pair
 from surebox_verify.ranges.forms import Moments, Pair, pair_of
 from surebox_verify.ranges.guaranteed import Ends, Range, combine
 from surebox_verify.ranges.known import covariance_of_known, largest_correlation
@@ -101,6 +102,32 @@ def correlation_work(x: BoxColumn, y: BoxColumn, effort: int) -> Work:
     return (combine(outer, Interval(-below.reached, above.reached)),)
 
 
+def content_work(kind: Kind, x: ContentColumn, y: ContentColumn, effort: int) -> Work:
+    """The range of a covariance or correlation of boxes with means; yields passes over the boxes as they are made.
+
+    Parameters
+    ----------
+    kind : which.
+    x, y : two columns of the same boxes.
+    effort : planes to spend at most, about.
+
+    Notes
+    -----
+    science.md section 5, "Means inside boxes": certain, and no more than outer (ranges.contents). O(B effort).
+    """
+    one, two = x.column, y.column
+    divisor = one.deviation * two.deviation
+    largest = divisor.upper
+    if kind == "correlation" and not (one.deviation.lower > 0.0 and divisor.lower > 0.0):
+        return (combine(_WHOLE, None),)
+    ranges = (_ONE, _ONE) if kind == "covariance" else (divisor, two.deviation / one.deviation)
+    above, below = yield from _searched(content_pair(x, y), kind, ranges, effort)
+    outer = Interval(-below.certain, above.certain)
+    if kind == "correlation":
+        return (combine(outer.intersect(_WHOLE), None),)
+    return (combine(outer.intersect(Interval(-largest, largest)).scaled(one.exponent + two.exponent), None),)
+
+
 def _points(x: BoxColumn, y: BoxColumn) -> bool:
     return max(x.scaled_mean.width, y.scaled_mean.width) <= _POINT
 
@@ -122,7 +149,7 @@ def _searched(
 def _end(pair: Pair, objective: Objective, found: Reached, tolerance: float, planes: int) -> Generator[int, None, Ends]:
     """One end: convex where x is known and data with s C > 0 exist, else searched for."""
     least, s = Ends(math.inf, found.value), objective.s
-    if objective.kind == "correlation" and pair.x.known:
+    if objective.kind == "correlation" and pair.within is None and pair.x.known:
         yield 4
         inner = covariance_of_known(pair.x, pair.y).inner
         if max(s * inner.upper, s * inner.lower) > _FLAT * pair.x.deviation.upper * pair.y.deviation.upper:
@@ -139,4 +166,7 @@ def _centres(pair: Pair) -> Moments:
     share = pair.x.mass.of_box / pair.x.mass.middle
     mean_x, mean_y = float(share @ x), float(share @ y)
     u, v = x - mean_x, y - mean_y
-    return Moments(mean_x, mean_y, float(share @ (u * u)), float(share @ (v * v)), float(share @ (u * v)))
+    xx, yy = float(share @ (u * u)), float(share @ (v * v))
+    if pair.within is not None:
+        xx, yy = xx + 0.5 * float(share @ pair.within.xx), yy + 0.5 * float(share @ pair.within.yy)
+    return Moments(mean_x, mean_y, xx, yy, float(share @ (u * v)))

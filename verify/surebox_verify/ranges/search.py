@@ -129,6 +129,8 @@ def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, mo
 def _divided(pair: Pair, objective: Objective, planes: list[_Aimed]) -> float:
     """What the most promising planes' data reach with a few boxes divided."""
     best = sorted(planes, key=lambda each: objective.value(each.plane.touched))[-_PROMISING:]
+    if pair.within is not None:
+        return objective.value(best[-1].plane.touched)
     boxes = decisive(pair)
     return max(divided(pair, objective, each.plane, boxes) for each in [*best, *planes[-_PROMISING:]])
 

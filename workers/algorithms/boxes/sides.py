@@ -128,4 +128,5 @@ class Boxes(PublishedBoxes):
             box=box,
             sets=tuple(each[boxes] for each in self.sets),
             survey=None if self.survey is None else self.survey[boxes],
+            means=None if self.means is None else (self.means[0][boxes], self.means[1][boxes]),
         )

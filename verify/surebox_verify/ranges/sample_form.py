@@ -1,0 +1,33 @@
+"""Ranges of variances and covariances with the divisor N - ddof, from those with the divisor N."""
+
+from surebox_verify.core.intervals import Interval
+from surebox_verify.ranges.guaranteed import Range, combine
+
+
+def sample_form(found: Range, records: int, ddof: int) -> Range:
+    """Range of the sample form from that of the population form: f times as large, rounded outward.
+
+    Parameters
+    ----------
+    found : of a variance or covariance.
+    records : N; without a range where it does not exceed `ddof`.
+    ddof : 0 leaves the range as it is.
+
+    Notes
+    -----
+    What was certainly not negative stays so.
+    """
+    if ddof == 0:
+        return found
+    if records <= ddof:
+        return Range(None, None, None)
+    whole, rest = float(records), float(records - ddof)
+    f = Interval(whole, whole) / Interval(rest, rest)
+
+    def times(part: Interval | None) -> Interval | None:
+        if part is None:
+            return None
+        product = part * f
+        return Interval(max(product.lower, 0.0) if part.lower >= 0.0 else product.lower, product.upper)
+
+    return combine(times(found.outer), times(found.inner))
