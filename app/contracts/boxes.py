@@ -1,88 +1,50 @@
-"""Anonymization `boxes`: numeric k-anonymity by subdividing the data space."""
+"""Anonymization `boxes`: k-anonymity of tables by subdividing the data space."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
-from typing_extensions import TypeAliasType
+from pydantic import Field, model_validator
 
-from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.base import MisplacedError
+from app.contracts.box_columns import BoxDomain, NominalColumn, Values, Width, check_values
+from app.contracts.box_statistics import MOST_STATISTICS, Statistic
+from app.contracts.columns import ColumnName, check_different
 from app.contracts.jobs import JobKind, ReleasingSpec
 
-
-class StatisticKind(StrEnum):
-    """Statistics that a release can be made narrow for."""
-
-    MEAN = "mean"
-    VARIANCE = "variance"
-    STANDARD_DEVIATION = "standard_deviation"
-    COVARIANCE = "covariance"
-    CORRELATION = "correlation"
-    REGRESSION = "regression"
-
-
-#: kind -> least and greatest number of columns in `of`
-ARITY: dict[StatisticKind, tuple[int, int | None]] = {
-    StatisticKind.MEAN: (1, 1),
-    StatisticKind.VARIANCE: (1, 1),
-    StatisticKind.STANDARD_DEVIATION: (1, 1),
-    StatisticKind.COVARIANCE: (2, 2),
-    StatisticKind.CORRELATION: (2, 2),
-    StatisticKind.REGRESSION: (2, None),
-}
-
-
-#: Kinds whose sample form (divisor N - 1) differs from their population form.
-WITH_SAMPLE_FORM = frozenset({StatisticKind.VARIANCE, StatisticKind.STANDARD_DEVIATION, StatisticKind.COVARIANCE})
-
-#: Statistics of one specification.
-MOST_STATISTICS = 10_000
-
-
-class Statistic(Contract):
-    """A statistic whose range is to be narrow."""
-
-    kind: StatisticKind = Field(description="Which statistic.")
-    of: tuple[ColumnName, ...] = Field(min_length=1, description="Its columns; regression: the target first.")
-    weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
-        default=None, description="How much it matters; omitted: 1 over its natural scale."
-    )
-
-    @field_validator("weight")
-    @classmethod
-    def _not_all_but_zero(cls, weight: float | None) -> float | None:
-        if weight is not None and 0 < weight < 1 / LARGEST:
-            msg = f"a weight is 0 or at least {1 / LARGEST:g}"
-            raise ValueError(msg)
-        return weight
-
-    @model_validator(mode="after")
-    def _right_number_of_columns(self) -> Self:
-        least, most = ARITY[self.kind]
-        if len(set(self.of)) != len(self.of):
-            msg = f"{self.kind} takes different columns in `of`"
-            raise MisplacedError(msg, "of")
-        if len(self.of) < least or (most is not None and len(self.of) > most):
-            wanted = str(least) if least == most else f"{least} or more"
-            msg = f"{self.kind} takes {wanted} columns in `of`, {len(self.of)} given"
-            raise MisplacedError(msg, "of")
-        return self
+#: Who knows all but one record of a box has that one's values from an exact mean.
+_LEAST_K_OF_MEANS = 4
 
 
 class Bounds(StrEnum):
     """What the bounds of a box are."""
 
     CELLS = "cells"
+    SNUG = "snug"
     TIGHT = "tight"
+
+
+class Content(StrEnum):
+    """What a release says of the records in a box beside its bounds."""
+
+    BOUNDS = "bounds"
+    ROUNDED_MEANS = "rounded_means"
+    MEANS = "means"
 
 
 class RareRecords(StrEnum):
     """What becomes of records that make statistics wide."""
 
     KEEP = "keep"
+    MARK = "mark"
     DISMISS = "dismiss"
     WEIGH = "weigh"
+
+
+class Objective(StrEnum):
+    """What is weighed against what when rare records are left out."""
+
+    WITH_SHIFT = "with_shift"
+    PAPER = "paper"
 
 
 class Partition(StrEnum):
@@ -93,20 +55,57 @@ class Partition(StrEnum):
     MONDRIAN = "mondrian"
 
 
+class MissingCells(StrEnum):
+    """What becomes of records with a missing value in `columns`."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+    PATTERN = "pattern"
+
+
+class Distance(StrEnum):
+    """How far two distributions of a sensitive column are apart, for `t`."""
+
+    EQUAL = "equal"
+    ORDERED = "ordered"
+
+
+class ReleasedWeights(StrEnum):
+    """What a release says of the weights of its records."""
+
+    BOX = "box"
+    ROW = "row"
+
+
 class BoxesSpec(ReleasingSpec):
-    """Numeric k-anonymity and l-diversity by boxes that keep chosen statistics narrow."""
+    """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 3  # 2: floor; 3: as all that make releases
+    version: ClassVar[int] = 4  # 2: floor; 3: as all that make releases; 4: columns of all types
 
-    method: Literal["boxes"] = Field(description="Numeric k-anonymity by boxes.")
-    columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published as boxes.")
-    k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a box.")
+    method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
+    columns: tuple[ColumnName, ...] = Field(
+        min_length=1, description="Quasi-identifiers, published as boxes: numbers, days, texts, booleans."
+    )
+    nominal: dict[ColumnName, NominalColumn] = Field(
+        default_factory=dict,
+        description="Columns whose values have no order; texts and booleans are nominal unless they are `ordinal`.",
+    )
+    ordinal: dict[ColumnName, Values] = Field(
+        default_factory=dict, description="Columns whose values have this order; published as first and last value."
+    )
+    k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(
+        description="Least number of records (with `person`, of persons) in a box."
+    )
+    person: ColumnName | None = Field(
+        default=None, description="Who a record is of, where persons have several: k counts persons."
+    )
     statistics: tuple[Statistic, ...] | None = Field(
         default=None,
         min_length=1,
         max_length=MOST_STATISTICS,
-        description="What to keep narrow; default: all means, variances and correlations of `columns`.",
+        description="What to keep narrow; default: all means, variances and correlations of numeric `columns`, and all "
+        "shares of nominal ones.",
     )
     floor: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.03,
@@ -121,16 +120,58 @@ class BoxesSpec(ReleasingSpec):
         default=None,
         description="Least number of distinct values in a box, of each column of `sensitive` and `epsilon`.",
     )
+    t: Annotated[float, Field(strict=True, ge=0, le=1)] | None = Field(
+        default=None,
+        description="Largest distance between the distribution of a `sensitive` column in a box and in all boxes.",
+    )
+    t_distance: dict[ColumnName, Distance] = Field(
+        default_factory=dict,
+        description="How `t` measures a column; default: `ordered` where it is numeric or ordinal, else `equal`.",
+    )
+    alpha: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
+        default=None, description="Largest share of a box that one value of a `sensitive` column may have."
+    )
     epsilon: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
         default_factory=dict, description="Columns whose `l` values must lie this far apart, pairwise."
     )
-    sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that need `l` distinct values in a box.")
-    domains: dict[ColumnName, Domain] = Field(
+    sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that `l`, `t` and `alpha` are about.")
+    domains: dict[ColumnName, BoxDomain] = Field(
         default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
     )
-    bounds: Bounds = Field(default=Bounds.CELLS, description="`tight` bounds are somebody's values.")
+    bounds: Bounds = Field(
+        default=Bounds.CELLS,
+        description="`cells` tile the space; `snug` ones are narrowed to a grid; `tight` ones are somebody's values.",
+    )
+    grid: dict[ColumnName, Width] = Field(
+        default_factory=dict,
+        description="Steps of columns: what their values are multiples of, and where `snug` bounds may lie.",
+    )
+    snug_records: Annotated[int, Field(strict=True, ge=1, le=2)] = Field(
+        default=1, description="Records that share the last step of the grid at a `snug` bound."
+    )
+    minimum_width: dict[ColumnName, Width] = Field(
+        default_factory=dict, description="Least width of a box in a column, so that it leaves more than one value."
+    )
+    content: Content = Field(
+        default=Content.BOUNDS, description="Whether boxes also have the means of their records, or intervals for them."
+    )
+    mean_rounding: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
+        default=1.0, description="`rounded_means`: width of the interval of a sum, in widths of its box."
+    )
+    p: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
+        default=10.0,
+        description="Means are left out where the largest value could be told within this percentage.",
+    )
     rare_records: RareRecords = Field(
         default=RareRecords.KEEP, description="What becomes of records that make the statistics wide."
+    )
+    dismiss_at_most: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        default=0.05,
+        description="`dismiss` and `mark`: largest share of records that are left out, or not of the core.",
+    )
+    objective: Objective = Field(
+        default=Objective.WITH_SHIFT,
+        description="Whether leaving records out is weighed against how it shifts the statistics, or not (`paper`).",
     )
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
@@ -138,88 +179,64 @@ class BoxesSpec(ReleasingSpec):
     partition: Partition = Field(default=Partition.OPTIMAL, description="`mondrian` is for comparison.")
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the box.")
     count_keep: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
-    missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
+    suppress_at_most: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
+        default=0.02,
+        description="`count_keep`: largest share of records left out because their kept values are too rare.",
+    )
+    survey_weight: ColumnName | None = Field(
+        default=None, description="Design weights, above 0, that all statistics count records with."
+    )
+    weights: ReleasedWeights = Field(
+        default=ReleasedWeights.BOX,
+        description="`box`: rows carry the mean weight of their box; `row`: their own, which identifies like a kept "
+        "column.",
+    )
+    missing: MissingCells = Field(
+        default=MissingCells.REFUSE,
+        description="Whether a missing value in `columns` is refused, its record left out, or missing in the release.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for name in ("columns", "keep", "sensitive"):
             check_different(field=name, names=getattr(self, name))
-        check_domains(self.domains)
-        if (self.epsilon or self.sensitive) and self.l is None:
-            msg = "`epsilon` and `sensitive` need `l`"
+        _check_domains(self.domains)
+        for name, values in self.ordinal.items():
+            check_values("ordinal", values, name)
+            if name in self.nominal:
+                msg = f"{name!r} is either ordinal or nominal"
+                raise MisplacedError(msg, "ordinal", name)
+        return self
+
+    @model_validator(mode="after")
+    def _sensitive_columns(self) -> Self:
+        asked = self.l is not None or self.t is not None or self.alpha is not None
+        if self.sensitive and not asked:
+            msg = "`sensitive` columns need `l`, `t` or `alpha`"
+            raise MisplacedError(msg, "l")
+        if self.epsilon and self.l is None:
+            msg = "columns of `epsilon` need `l`"
             raise MisplacedError(msg, "l")
         if self.l is not None and not (self.epsilon or self.sensitive):
             msg = "`l` needs `sensitive` or `epsilon` columns that it counts"
             raise MisplacedError(msg, "l")
+        for name in ("t", "alpha"):
+            if getattr(self, name) is not None and not self.sensitive:
+                msg = f"`{name}` needs `sensitive` columns that it is about"
+                raise MisplacedError(msg, name)
+        return self
+
+    @model_validator(mode="after")
+    def _content(self) -> Self:
+        if self.content is Content.MEANS and self.k < _LEAST_K_OF_MEANS:
+            msg = f"exact means need k of {_LEAST_K_OF_MEANS} or more: who knows the others has the last one's values"
+            raise MisplacedError(msg, "k")
         return self
 
 
-Range = TypeAliasType(
-    "Range", Annotated[tuple[float, float], Field(description="Least and greatest value, both included.")]
-)
-Estimate = TypeAliasType(
-    "Estimate",
-    Annotated[
-        float | tuple[float | None, ...],
-        Field(description="A number; of a regression one per coefficient, the intercept first."),
-    ],
-)
-Ranges = TypeAliasType(
-    "Ranges",
-    Annotated[
-        Range | tuple[Range | None, ...],
-        Field(description="A range; of a regression one per coefficient, the intercept first."),
-    ],
-)
-
-
-class StatisticResult(Contract):
-    """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
-
-    kind: StatisticKind = Field(description="Which statistic.")
-    of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
-    weight: float = Field(description="How much it mattered: as given, or 1 over its natural scale.")
-    ddof: int | None = Field(
-        default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
-    )
-    estimate: Estimate | None = Field(description="Its value by the boxes; null where it is undefined.")
-    linear: Ranges | None = Field(description="Range by the linear approximation.")
-    guaranteed: Ranges | None = Field(description="Certain to hold the kept records' value.")
-    inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
-    exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
-    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
-
-
-class RestrictedStatistic(StatisticResult):
-    """What only the job's owner sees beside it."""
-
-    true_value: Estimate | None = Field(description="The kept records' value.")
-    shift: Estimate | None = Field(description="All records' value less the kept records'.")
-    delta_at_records: Estimate | None = Field(
-        default=None, description="Linear half-width with influences at the true records."
-    )
-
-
-class BoxesResult(Contract):
-    """Result of a `boxes` job."""
-
-    method: Literal["boxes"] = Field(default="boxes", description="The job's method.")
-    records: int = Field(description="Of the dataset.")
-    kept: int = Field(description="Records that are released.")
-    dismissed: int = Field(description="Rare records left out.")
-    dropped: int = Field(description="Records left out for a missing value.")
-    boxes: int = Field(description="Boxes that are released.")
-    smallest_box: int = Field(description="Records in the smallest one.")
-    largest_box: int = Field(description="Records in the largest one.")
-    k_with_keep: int = Field(description="Least number of rows that agree in box and kept columns.")
-    privacy_uncertainty: float | None = Field(
-        description="What the boxes' widths may move the statistics by, weighted: Delta."
-    )
-    asymptotic_uncertainty: float | None = Field(description="The same at optimal widths: a guide, not a bound.")
-    statistical_uncertainty: float | None = Field(description="What sampling alone moves them by, at `confidence`.")
-    lambda_: float | None = Field(
-        alias="lambda",
-        default=None,
-        description="Lambda, where rare records are dismissed or weighed; else null.",
-    )
-    statistics: tuple[RestrictedStatistic, ...] = Field(description="As asked, in that order.")
+def _check_domains(domains: dict[str, BoxDomain]) -> None:
+    """Raise an error when a domain is empty."""
+    for column, (lo, hi) in domains.items():
+        if not lo < hi:  # type: ignore[operator]  # both of one kind
+            msg = f"the domain of {column!r} must be [lo, hi] with lo below hi"
+            raise MisplacedError(msg, "domains", column)

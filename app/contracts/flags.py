@@ -42,6 +42,20 @@ class Flag(StrEnum):
         "tight-bounds",
         "The bounds of a box are its records' least and greatest values: every bound is somebody's value.",
     )
+    SNUG_BOUNDS = (
+        "snug-bounds",
+        (
+            "The bounds of a box lie at most a step of a grid beyond its records: that near each bound is somebody's "
+            "value. Who knows the others has that value to a step."
+        ),
+    )
+    CODEBOOK_FROM_DATA = (
+        "codebook-from-data",
+        (
+            "Nobody declared which values a column without order may have: they are those of the data that `k` records "
+            "have, the others together `other`."
+        ),
+    )
     OUTER_BOUNDS_FROM_DATA = (
         "outer-bounds-from-data",
         (

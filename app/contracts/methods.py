@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from app.contracts.attacks import CompositionResult, CompositionSpec, DeterminationResult, DeterminationSpec
-from app.contracts.boxes import BoxesResult, BoxesSpec, StatisticResult
+from app.contracts.box_results import BoxesResult
+from app.contracts.box_statistics import StatisticResult
+from app.contracts.boxes import BoxesSpec
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag
 from app.contracts.groups import GroupResult, GroupSpec, GroupSummary
@@ -36,6 +38,8 @@ METHODS: Final[dict[str, Method]] = {
             statistic=StatisticResult,
             flags=(
                 Flag.TIGHT_BOUNDS,
+                Flag.SNUG_BOUNDS,
+                Flag.CODEBOOK_FROM_DATA,
                 Flag.OUTER_BOUNDS_FROM_DATA,
                 Flag.RARE_RECORDS_DISMISSED,
                 Flag.WEIGHED,

@@ -1,10 +1,13 @@
 """Questions to a release: how many records lie in a box, and which class points belong to."""
 
-from typing import Annotated, ClassVar, Final, Literal
+from datetime import date
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, with_config
+from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, may_lack
+from app.contracts.box_columns import Day, Value, Values
 from app.contracts.columns import ColumnName, Finite
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
@@ -13,17 +16,44 @@ from app.contracts.jobs import JobKind, JobSpec, Queue
 MOST_QUERIES: Final = 10_000
 
 
-def _ordered(interval: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+#: Values of a column without numbers: a record counts if it has one of them.
+ValueSet = TypedDict("ValueSet", {"in": Values})
+with_config(ConfigDict(extra="forbid"))(ValueSet)
+
+
+def _ordered(interval: tuple[Any, Any]) -> tuple[Any, Any]:
     lo, hi = interval
+    if lo is not None and hi is not None and isinstance(lo, date) is not isinstance(hi, date):
+        msg = "both ends of an interval are numbers, or both are days"
+        raise ValueError(msg)
     if lo is not None and hi is not None and lo > hi:
         msg = "an interval is [lo, hi] with lo not above hi, null for an open end"
         raise ValueError(msg)
     return interval
 
 
-Interval = Annotated[tuple[Finite | None, Finite | None], AfterValidator(_ordered)]
-Query = dict[ColumnName, Interval]
-Point = tuple[Finite, ...]
+def _end(value: Any) -> str:
+    return "day" if isinstance(value, (str, date)) else "number"
+
+
+End = Annotated[Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")], Discriminator(_end)]
+Interval = Annotated[tuple[End, End], AfterValidator(_ordered)]
+
+
+def _restriction(value: Any) -> str:
+    return "values" if isinstance(value, dict) else "interval"
+
+
+Restriction = TypeAliasType(
+    "Restriction",
+    Annotated[
+        Annotated[Interval, Tag("interval")] | Annotated[ValueSet, Tag("values")],
+        Discriminator(_restriction),
+        Field(description='A closed interval, null for an open end; or `{"in": [values]}`.'),
+    ],
+)
+Query = dict[ColumnName, Restriction]
+Point = tuple[Value, ...]
 Queries = Annotated[tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Points = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Neighbours = Annotated[int, Field(strict=True, ge=1, le=1_000)]
@@ -33,7 +63,8 @@ class CountRequest(Contract):
     """How many records lie in each of these boxes."""
 
     queries: Queries = Field(
-        description="Per column a closed interval, null for an open end; columns that are not named are not restricted."
+        description="Per column a closed interval, null for an open end, or values; columns that are not named are not "
+        "restricted."
     )
 
 
@@ -88,7 +119,7 @@ class CountSpec(JobSpec):
 
     method: Literal["count"] = Field(default="count", description="What is asked.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
-    queries: Queries = Field(description="Per column a closed interval, null for an open end.")
+    queries: Queries = Field(description="Per column a closed interval, null for an open end, or values.")
 
 
 class ClassifySpec(JobSpec):

@@ -1,28 +1,24 @@
 """What the specification of `boxes` and the dataset's profile decide before a job is accepted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Final
 
-from app.contracts.boxes import (
+from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
+from app.contracts.box_statistics import (
+    ABOUT_VALUES,
     MOST_STATISTICS,
     WITH_SAMPLE_FORM,
-    BoxesSpec,
-    RareRecords,
     Statistic,
     StatisticKind,
 )
+from app.contracts.boxes import BoxesSpec, RareRecords
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
-from app.jobs.columns import (
-    complete_records,
-    named,
-    too_few,
-    wrong_column,
-    wrong_columns,
-    wrong_domains,
-    wrong_values,
-)
+from app.jobs.box_columns import complete_records, kinds_of, wrong_columns, wrong_weights
+from app.jobs.box_gate import unfinished
+from app.jobs.columns import named, too_few, wrong_column
+from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
 
 #: Undefined where a column (a predictor, of a regression) has no spread, whatever their weight.
@@ -30,25 +26,33 @@ _OF_SPREAD: Final = (StatisticKind.STANDARD_DEVIATION, StatisticKind.CORRELATION
 
 
 def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
-    """The specification with its default statistics written out: means, variances and correlations.
+    """The specification with its default statistics written out.
 
-    Columns with one value are left out (if there are others): their correlations are undefined. If there are no others,
-    their means have a weight, for they have no scale. Of very many columns the list would be too long; it stays unset,
-    which `check` refuses.
+    Means, variances and correlations of columns with an order, and the shares of the values of the others. Columns with
+    one value are left out (if there are others): their correlations are undefined. If there are no others, their means
+    have a weight, for they have no scale. Of very many columns the list would be too long; it stays unset, which
+    `check` refuses.
     """
     if spec.statistics is not None:
         return spec
+    kinds = kinds_of(spec, given.profile())
     distinct = {column.name: column.distinct for column in given.profile().columns}
-    varying = [name for name in spec.columns if distinct.get(name, 0) > 1]
-    if _defaults(len(varying)) > MOST_STATISTICS:
+    numeric = [name for name in spec.columns if kinds.get(name) in NUMERIC_KINDS]
+    shares = [
+        Statistic(kind=StatisticKind.SHARE, of=(name,))
+        for name in spec.columns
+        if kinds.get(name) is ColumnKind.NOMINAL
+    ]
+    varying = [name for name in numeric if distinct.get(name, 0) > 1]
+    if _defaults(len(varying)) + len(shares) > MOST_STATISTICS:
         return spec
-    if not varying:
-        only = tuple(Statistic(kind=StatisticKind.MEAN, of=(name,), weight=1.0) for name in spec.columns)
-        return spec.model_copy(update={"statistics": only})
+    if not varying and not shares:
+        only = tuple(Statistic(kind=StatisticKind.MEAN, of=(name,), weight=1.0) for name in numeric)
+        return spec.model_copy(update={"statistics": only or None})
     statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in varying]
     statistics += [Statistic(kind=StatisticKind.VARIANCE, of=(name,)) for name in varying]
     statistics += [Statistic(kind=StatisticKind.CORRELATION, of=pair) for pair in combinations(varying, 2)]
-    return spec.model_copy(update={"statistics": tuple(statistics)})
+    return spec.model_copy(update={"statistics": (*statistics, *shares)})
 
 
 def _defaults(columns: int) -> int:
@@ -58,48 +62,69 @@ def _defaults(columns: int) -> int:
 def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
     profile = given.profile()
+    columns, kinds = named(profile), kinds_of(spec, profile)
     return [
-        *_unknown(spec, named(profile)),
-        *_names(spec),
-        *_too_many(spec),
-        *_undefined(spec, named(profile)),
-        *_diverse(spec, named(profile)),
-        *wrong_values(spec, profile),
+        *unfinished(spec, kinds),
+        *wrong_columns(spec, profile),
+        *wrong_weights(spec, columns, profile),
+        *_unknown(spec, columns),
+        *_statistics(spec, kinds),
+        *_names(spec, kinds),
+        *_too_many(spec, kinds),
+        *_undefined(spec, columns),
+        *_diverse(spec, columns),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
         *_no_sample_form(spec, records=complete_records(spec, profile)),
     ]
 
 
-def _unknown(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[FieldError]:
-    yield from wrong_columns("columns", spec.columns, columns, numeric=True)
-    yield from wrong_columns("keep", spec.keep, columns)
-    yield from wrong_columns("sensitive", spec.sensitive, columns)
+def _unknown(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
+    yield from unknown_columns("keep", spec.keep, columns)
+    yield from unknown_columns("sensitive", spec.sensitive, columns)
     for name in spec.epsilon:
         if (wrong := wrong_column(name, columns, numeric=True)) is not None:
             yield FieldError(pointer("epsilon", name), wrong)
-    yield from wrong_domains(spec)
+
+
+def _statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
+    """Statistics of what is not among the columns, or of columns of the wrong kind."""
     for index, statistic in enumerate(spec.statistics or ()):
         for position, name in enumerate(statistic.of):
+            where = pointer("statistics", index, "of", position)
             if name not in spec.columns:
-                yield FieldError(pointer("statistics", index, "of", position), f"{name!r} is not one of `columns`")
+                yield FieldError(where, f"{name!r} is not one of `columns`")
+            elif name in kinds and (wrong := _unfit(statistic, position, kinds[name])):
+                yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
+
+
+def _unfit(statistic: Statistic, position: int, kind: ColumnKind) -> str | None:
+    """Why a statistic cannot have a column of this kind at this place, and what it could."""
+    if position in ABOUT_VALUES.get(statistic.kind, ()):
+        if kind is ColumnKind.NOMINAL:
+            return None
+        return f"{statistic.kind} takes a column without order here; declare it under `nominal`"
+    if kind in NUMERIC_KINDS:
+        return None
+    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
 
 
 def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
     if spec.ddof == 0:
         return
-    if spec.rare_records is RareRecords.WEIGH:
+    if spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
         yield FieldError(
             "/ddof",
-            "`rare_records: weigh` publishes weights that sum to 1 and have no sample size: "
-            "`ddof` is 0 with them; `keep` and `dismiss` take 1",
+            "weighed records (`rare_records: weigh`, `survey_weight`) have no sample size: `ddof` is 0 with them",
         )
     if records <= spec.ddof and any(one.kind in WITH_SAMPLE_FORM for one in spec.statistics or ()):
         yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
 
 
-def _undefined(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[FieldError]:
+def _undefined(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
     """Statistics that a column with one value leaves undefined."""
     for index, statistic in enumerate(spec.statistics or ()):
+        if statistic.kind in ABOUT_VALUES:
+            continue
         constant = [name for name in statistic.of if name in columns and columns[name].distinct == 1]
         spread = statistic.of[1:] if statistic.kind is StatisticKind.REGRESSION else statistic.of
         if statistic.kind in _OF_SPREAD and not set(constant).isdisjoint(spread):
@@ -112,7 +137,7 @@ def _undefined(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[F
             yield FieldError(pointer("statistics", index), detail)
 
 
-def _diverse(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[FieldError]:
+def _diverse(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
     """More values in a box than a column has altogether."""
     if spec.l is None:
         return
@@ -123,20 +148,38 @@ def _diverse(spec: BoxesSpec, columns: dict[str, DatasetColumn]) -> Iterator[Fie
         yield FieldError("/l", f"l = {spec.l} asked, {told}")
 
 
-def _names(spec: BoxesSpec) -> Iterator[FieldError]:
-    own = {"box", "weight"} if spec.rare_records is RareRecords.WEIGH else {"box"}
-    taken = own | {f"{name}_{end}" for name in spec.columns for end in ("lo", "hi")}
+def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]:
+    """Names of the release's columns but for the kept ones."""
+    yield "box"
+    for name, kind in kinds.items():
+        if kind is not ColumnKind.NOMINAL:
+            yield from (f"{name}_lo", f"{name}_hi")
+            continue
+        declared = spec.nominal.get(name)
+        if declared is not None and declared.hierarchy is not None:
+            yield name
+        yield f"{name}_set"
+    if spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
+        yield "weight"
+
+
+def _names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
+    own = list(own_names(spec, kinds))
+    for name in {name for name in own if own.count(name) > 1}:
+        place = next(index for index, one in enumerate(spec.columns) if name.startswith(one))
+        yield FieldError(pointer("columns", place), f"two columns of the release would be called {name!r}")
     for index, name in enumerate(spec.keep):
         if name in spec.columns:
             yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")
-        elif name in taken:
+        elif name in own:
             yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns")
 
 
-def _too_many(spec: BoxesSpec) -> Iterator[FieldError]:
-    if spec.statistics is None:
+def _too_many(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
+    if spec.statistics is None and len(kinds) == len(spec.columns):
+        asked = _defaults(sum(kind in NUMERIC_KINDS for kind in kinds.values()))
         yield FieldError(
             "/statistics",
-            f"by default {len(spec.columns)} columns would have {_defaults(len(spec.columns)):,} statistics; "
+            f"by default {len(spec.columns)} columns would have {asked:,} statistics; "
             f"list those that matter, at most {MOST_STATISTICS:,}",
         )

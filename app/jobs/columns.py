@@ -70,7 +70,7 @@ def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
                 f"column {name!r} has {column.missing} missing values: `missing: drop` leaves those records out",
             )
         yield from wrong_numbers(pointer("columns", index), column, summary)
-        if name in spec.domains and _outside(summary, spec.domains[name]):
+        if name in spec.domains and outside(summary, spec.domains[name]):
             yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
 
 
@@ -104,7 +104,8 @@ def _size(summary: NumericSummary) -> float:
     return max(abs(summary.finite_minimum or 0.0), abs(summary.finite_maximum or 0.0))
 
 
-def _outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
+def outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
+    """Whether a column has values outside a domain."""
     lo, hi = domain
     if summary.finite_minimum is None or summary.finite_maximum is None:
         return False

@@ -1,8 +1,10 @@
 """What a question to a release and the release itself decide before it is computed."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from datetime import date
+from typing import Any, Final
 
+from app.contracts.box_columns import is_day
 from app.contracts.datasets import NUMERIC
 from app.contracts.inputs import ReleaseInput
 from app.contracts.queries import ClassifySpec, CountSpec
@@ -33,13 +35,44 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
 
 def _unknown(spec: CountSpec, release: ReleaseInput) -> Iterator[FieldError]:
     names = counted_columns(release)
-    known = frozenset(names)
+    asked_by = {name: _asked_by(release, name) for name in names}
     for index, query in enumerate(spec.queries):
-        for name in query:
-            if name not in known:
-                yield FieldError(
-                    pointer("queries", index, name), f"{name!r} cannot be counted; columns that can: {', '.join(names)}"
-                )
+        for name, restriction in query.items():
+            where = pointer("queries", index, name)
+            if name not in asked_by:
+                yield FieldError(where, f"{name!r} cannot be counted; columns that can: {', '.join(names)}")
+            elif not _fits(restriction, asked_by[name]):
+                yield FieldError(where, f"column {name!r} is asked about by {_FORMS[asked_by[name]]}")
+
+
+#: What a column is asked about by, and how that is written.
+_FORMS: Final = {
+    "numbers": "an interval of numbers, such as [30, 40] or [null, 40]",
+    "days": 'an interval of days, such as ["2020-01-01", null]',
+    "values": 'values, such as {"in": ["a", "b"]}',
+}
+
+
+def _asked_by(release: ReleaseInput, name: str) -> str:
+    """Whether queries restrict a column by numbers, days or values."""
+    types = {column.name: column.type for column in release.columns}
+    if release.method != "boxes":
+        return "numbers"
+    if f"{name}_set" in types or name in (release.spec.get("ordinal") or {}):
+        return "values"
+    return "days" if types.get(f"{name}_lo") == "date" else "numbers"
+
+
+def _fits(restriction: Any, asked_by: str) -> bool:
+    if isinstance(restriction, dict):
+        return asked_by == "values"
+    return asked_by != "values" and all(_is(end, asked_by) for end in restriction if end is not None)
+
+
+def _is(value: Any, asked_by: str) -> bool:
+    if asked_by == "days":
+        return isinstance(value, date) or (isinstance(value, str) and is_day(value))
+    return asked_by == "values" or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 def _unfit(spec: ClassifySpec, release: ReleaseInput) -> Iterator[FieldError]:
@@ -49,8 +82,13 @@ def _unfit(spec: ClassifySpec, release: ReleaseInput) -> Iterator[FieldError]:
         yield FieldError("/label", f"{spec.label!r} is not a column that the release keeps; {told}")
     if spec.neighbours > release.rows:
         yield FieldError("/neighbours", f"{spec.neighbours} asked, the release has {release.rows} rows")
+    asked_by = [_asked_by(release, name) for name in names]
     for index, point in enumerate(spec.points):
         if len(point) != len(names):
             yield FieldError(
                 pointer("points", index), f"a point has {len(names)} values ({', '.join(names)}), not {len(point)}"
             )
+            continue
+        for place, (value, form) in enumerate(zip(point, asked_by, strict=True)):
+            if not _is(value, form):
+                yield FieldError(pointer("points", index, place), f"{names[place]!r} is in {form}: this is none")

@@ -1,6 +1,6 @@
 """Columns of values as codes: which value of a sorted list each row has, whatever the column's type."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,6 +32,14 @@ class Coded:
     def taking(self, rows: npt.NDArray[np.int64]) -> "Coded":
         """Some of the rows."""
         return Coded(self.codes[rows], self.values)
+
+    def with_text(self, text: str, *, instead_of: Collection[int]) -> "Coded":
+        """The column with one text in the place of some values."""
+        values = self.values.to_pylist()
+        kept = sorted({text, *(value for code, value in enumerate(values) if code not in instead_of)})
+        place = {value: code for code, value in enumerate(kept)}
+        table = [place[text if code in instead_of else value] for code, value in enumerate(values)]
+        return Coded(np.array([*table, -1], dtype=np.int32)[self.codes], pa.array(kept, self.values.type))
 
     def among(self, book: Sequence[Any]) -> tuple[Codes, int]:
         """Codes by another list of values, in which None is the missing one; and how many rows have none of them.

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 #: Every integer up to this size is a double; beyond it only some are.
 EXACT_INTEGER = 2**53
+#: Types of columns that are read as numbers.
+NUMBERS = frozenset({pa.int64(), pa.float64(), pa.date32()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
     path
         The typed copy.
     names
-        Columns of type integer or number.
+        Columns of type integer, number, or date: a date is its days since 1970.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
     with pq.ParquetFile(path, pre_buffer=False) as file:
         schema = file.schema_arrow
         for name in names:
-            if schema.get_field_index(name) < 0 or schema.field(name).type not in {pa.int64(), pa.float64()}:
+            if schema.get_field_index(name) < 0 or schema.field(name).type not in NUMBERS:
                 msg = f"no numeric column {name!r}"
                 raise ValueError(msg)
         values = np.empty((file.metadata.num_rows, len(names)), np.float64, order="F")
@@ -76,7 +78,8 @@ def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
                 column = table.column(name)
                 missing[j] += column.null_count
                 wide[j] += _count_wide(column)
-                values[row : row + len(column), j] = column.cast(pa.float64(), safe=False).to_numpy()
+                numbers = column.cast(pa.int32()) if column.type == pa.date32() else column
+                values[row : row + len(column), j] = numbers.cast(pa.float64(), safe=False).to_numpy()
             row += table.num_rows
     return FloatTable(tuple(names), values, missing, wide)
 

@@ -1,17 +1,21 @@
-"""A box release as the boxes it publishes."""
+"""A box release as the boxes it publishes: intervals of numbers, days and orders, sets of values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.readings import Readings
+
+#: Values of ordinal columns in their order.
+Orders: TypeAlias = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -22,15 +26,21 @@ class ReleasedBoxes(PublishedBoxes):
     ----------
     of_row : (rows,), box of each row.
     weights : (B,), weight of each record of a box; None where the release has none.
+    numeric, nominal : names of the columns of `lower` and `upper`, and of `sets`. Days are numbers, counted from 1970;
+        ordinal columns are numbered by their order.
+    codebooks : (d,), values of each nominal column, in the order of its set's columns; None is the missing one.
     """
 
     of_row: IntArray
     weights: FloatArray | None = None
+    numeric: tuple[str, ...] = field(default=(), kw_only=True)
+    nominal: tuple[str, ...] = field(default=(), kw_only=True)
+    codebooks: tuple[tuple[Any, ...], ...] = field(default=(), kw_only=True)
 
     @property
     def nbytes(self) -> int:
         """Memory that they take."""
-        arrays = (self.lower, self.upper, self.counts, self.of_row, self.weights)
+        arrays = (self.lower, self.upper, self.counts, self.of_row, self.weights, *self.sets)
         return sum(array.nbytes for array in arrays if array is not None)
 
     def readings(self, meaning: Meaning) -> Readings:
@@ -43,40 +53,61 @@ class ReleasedBoxes(PublishedBoxes):
         return Readings(self, meaning, self.weights)
 
 
-def read_boxes(path: Path, names: Sequence[str], *, weight: str | None = None) -> ReleasedBoxes:
+def read_boxes(
+    path: Path, names: Sequence[str], *, weight: str | None = None, orders: Orders | None = None
+) -> ReleasedBoxes:
     """Read the boxes of a release.
 
     Parameters
     ----------
     path : the release's Parquet file.
-    names : columns that were anonymized, in the order wanted; their bounds are `<name>_lo` and `<name>_hi`.
+    names : columns that were anonymized, in the order wanted; their sides are `<name>_lo` and `<name>_hi`, or
+        `<name>_set`.
     weight : the column of the rows' weights, where the release is weighed.
+    orders : of the ordinal columns.
 
     Raises
     ------
     ValueError
-        A column that a release of boxes has is not there or is not numeric.
+        A column that a release of boxes has is not there or is not what it has to be.
     """
-    wanted = ["box", *(f"{name}_{end}" for end in ("lo", "hi") for name in names), *([weight] if weight else [])]
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        missing = [name for name in wanted if file.schema_arrow.get_field_index(name) < 0]
+        schema = file.schema_arrow
+        sets = [name for name in names if schema.get_field_index(f"{name}_set") >= 0]
+        ends = [f"{name}_{end}" for end in ("lo", "hi") for name in names if name not in sets]
+        wanted = ["box", *ends, *(f"{name}_set" for name in sets), *([weight] if weight else [])]
+        missing = [name for name in wanted if schema.get_field_index(name) < 0]
         if missing:
             msg = f"no column {missing[0]!r}: this is no release of boxes of {', '.join(names)}"
             raise ValueError(msg)
-        return boxes_of(file.read(columns=wanted), names, weight=weight)
+        table = file.read(columns=wanted)
+    return boxes_of(table, names, weight=weight, orders=orders)
 
 
-def boxes_of(table: pa.Table, names: Sequence[str], *, weight: str | None = None) -> ReleasedBoxes:
+def boxes_of(
+    table: pa.Table, names: Sequence[str], *, weight: str | None = None, orders: Orders | None = None
+) -> ReleasedBoxes:
     """The boxes of a release whose rows are there already; as `read_boxes`."""
     number = _doubles(table, "box")
     _, first, of_row, counts = np.unique(number, return_index=True, return_inverse=True, return_counts=True)
-    bounds = [np.column_stack([_doubles(table, f"{name}_{end}")[first] for name in names]) for end in ("lo", "hi")]
+    nominal = tuple(name for name in names if f"{name}_set" in table.column_names)
+    numeric = tuple(name for name in names if name not in nominal)
+    one_each = table.take(pa.array(first))
+    bounds = []
+    for end in ("lo", "hi"):
+        ends = [_side(one_each, name, end, (orders or {}).get(name)) for name in numeric]
+        bounds.append(np.column_stack(ends) if ends else np.empty((len(first), 0)))
+    sets = [_sets(one_each, f"{name}_set") for name in nominal]
     return ReleasedBoxes(
         lower=np.ascontiguousarray(bounds[0]),
         upper=np.ascontiguousarray(bounds[1]),
         counts=counts.astype(np.int64),
+        sets=tuple(matrix for matrix, _ in sets),
         of_row=of_row.astype(np.int64),
         weights=_doubles(table, weight)[first] if weight else None,
+        numeric=numeric,
+        nominal=nominal,
+        codebooks=tuple(values for _, values in sets),
     )
 
 
@@ -88,15 +119,59 @@ def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Mea
     parameters : how it was made, as far as that is public.
     columns : type of each column of its files, by name.
     """
-    whole = {"integer": 1.0, "date": 1.0}
-    steps = tuple(whole.get(columns.get(f"{name}_lo", "number")) for name in parameters.get("columns", ()))
+    names = [name for name in parameters.get("columns", ()) if f"{name}_lo" in columns]
+    steps = tuple(_step(name, columns[f"{name}_lo"], parameters) for name in names)
     return Meaning(parameters.get("bounds") == "tight", steps, least=int(parameters.get("k") or 0))
+
+
+def _step(name: str, column: str, parameters: Mapping[str, Any]) -> float | None:
+    """What the values of a column are multiples of, as far as that is said; ordinal ones are ranks."""
+    if name in (parameters.get("ordinal") or {}):
+        return 1.0
+    grid = (parameters.get("grid") or {}).get(name) if parameters.get("bounds") != "snug" else None
+    whole = {"integer": 1.0, "date": 1.0}.get(column)
+    return whole if grid is None else float(grid)
+
+
+def _side(table: pa.Table, name: str, end: str, order: Sequence[Any] | None) -> FloatArray:
+    """(B,), one end of a column's interval; NaN where a box has none."""
+    if order is None:
+        return _doubles(table, f"{name}_{end}")
+    column = table.column(f"{name}_{end}")
+    ranks = pc.index_in(column, value_set=pa.array(order).cast(column.type))
+    if ranks.null_count != column.null_count:
+        msg = f"column '{name}_{end}' has a value that its order does not list"
+        raise ValueError(msg)
+    found: FloatArray = ranks.cast(pa.float64()).to_numpy()
+    return found
 
 
 def _doubles(table: pa.Table, name: str) -> FloatArray:
     column = table.column(name)
+    if pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         msg = f"column {name!r} is not numeric"
         raise ValueError(msg)
     values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
     return values
+
+
+def _sets(table: pa.Table, name: str) -> tuple[BoolArray, tuple[Any, ...]]:
+    """Which values each box has, (B, m), and the values: those that any box has, in ascending order, missing last."""
+    column = table.column(name)
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        msg = f"column {name!r} is not of lists"
+        raise ValueError(msg)
+    lists = column.combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):
+        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], column.type)
+    encoded = pc.dictionary_encode(lists.flatten(), null_encoding="encode")
+    values = encoded.dictionary.to_pylist()
+    ranked = sorted((code for code in range(len(values)) if values[code] is not None), key=values.__getitem__)
+    ranked += [code for code in range(len(values)) if values[code] is None]
+    place = np.empty(len(values), dtype=np.int64)
+    place[ranked] = np.arange(len(values))
+    sets = np.zeros((len(lists), len(values)), dtype=np.bool_)
+    sets[pc.list_parent_indices(lists).to_numpy(), place[encoded.indices.to_numpy()]] = True
+    return sets, tuple(values[code] for code in ranked)

@@ -2,67 +2,135 @@
 
 The partition breaks ties by the order of columns and records, and its sums are rounded in that of statistics. So that
 the same question has the same boxes bit for bit, however it is written and in whatever order the rows were uploaded,
-the algorithm gets all three in a canonical order: columns by their secrets (nobody can choose it), statistics by kind
-and columns, records by value.
+the algorithm gets all three in a canonical order: columns by their secrets (nobody can choose it), numeric ones before
+nominal ones; statistics by kind and columns; records by value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.box_columns import ColumnKind, typed
 from app.contracts.boxes import BoxesSpec
+from app.errors import FieldError, InvalidError, pointer
 from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.state import BoxesOutcome
-from workers.algorithms.core.ordering import canonical_order
+from workers.methods.boxes.codebooks import Codebook
 
 _SYMMETRIC = ("covariance", "correlation")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Names of the columns, numeric and nominal, in their canonical order, and the secret of each."""
+
+    numeric: tuple[str, ...]
+    nominal: tuple[str, ...]
+    keys: NDArray[np.uint32]
+
+    @property
+    def place(self) -> Mapping[str, int]:
+        """Number of each column among all."""
+        return {name: number for number, name in enumerate((*self.numeric, *self.nominal))}
+
+
+def ordered(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], secrets: Mapping[str, bytes]) -> Order:
+    """The canonical order of a specification's columns.
+
+    Parameters
+    ----------
+    spec
+        What is asked.
+    kinds, secrets
+        Of its columns.
+    """
+    names = sorted(spec.columns, key=lambda name: (secrets[name], name))
+    numeric = tuple(name for name in names if kinds[name] is not ColumnKind.NOMINAL)
+    nominal = tuple(name for name in names if kinds[name] is ColumnKind.NOMINAL)
+    keys = np.array([np.frombuffer(secrets[name], dtype="<u4") for name in (*numeric, *nominal)])
+    return Order(numeric, nominal, keys.astype(np.uint32))
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
     """Which of the specification's columns and statistics stands where."""
 
-    columns: tuple[int, ...]
+    order: Order
     statistics: tuple[int, ...]
     asked: tuple[Statistic, ...]
-    keys: NDArray[np.uint32]
 
-    def records(self, values: FloatArray, rows: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Records in canonical order, row by row, and where each was.
+    def name(self, column: int) -> str:
+        """A column by its number."""
+        return (*self.order.numeric, *self.order.nominal)[column]
 
-        Parameters
-        ----------
-        values : all of the dataset's, in the specification's columns, column by column.
-        rows : those that take part.
-        """
-        taking = np.empty((len(rows), len(self.columns)))
-        for index, place in enumerate(self.columns):
-            taking[:, index] = values[:, place] if len(rows) == len(values) else values[rows, place]
-        taking += 0.0  # zero has no sign
-        order = canonical_order(taking)
-        return taking.take(order, axis=0, mode="clip"), rows[order]  # without `clip` it is first put elsewhere
-
-    def restored(self, outcome: BoxesOutcome) -> BoxesOutcome:
-        """The outcome in the order of the specification."""
-        where = np.argsort(self.columns)
+    def restored(self, outcome: BoxesOutcome, spec: BoxesSpec) -> BoxesOutcome:
+        """The outcome in the order of the specification: numeric columns, nominal ones and statistics."""
+        numeric, nominal = self._places(self.order.numeric, spec), self._places(self.order.nominal, spec)
         boxes, chosen = outcome.boxes, outcome.chosen
         if chosen.criterion is not None:
-            chosen = replace(chosen, criterion=_restored(chosen.criterion, where))
+            chosen = replace(chosen, criterion=_restored(chosen.criterion, np.array(numeric, dtype=np.int64)))
         return replace(
             outcome,
             boxes=replace(
                 boxes,
-                lower=np.ascontiguousarray(boxes.lower[:, where]),
-                upper=np.ascontiguousarray(boxes.upper[:, where]),
-                outer_from_data=boxes.outer_from_data[where],
+                lower=np.ascontiguousarray(boxes.lower[:, numeric]),
+                upper=np.ascontiguousarray(boxes.upper[:, numeric]),
+                outer_from_data=boxes.outer_from_data[numeric],
+                sets=tuple(boxes.sets[index] for index in nominal),
             ),
             chosen=chosen,
             certificates=tuple(outcome.certificates[index] for index in np.argsort(self.statistics)),
         )
+
+    @staticmethod
+    def _places(names: tuple[str, ...], spec: BoxesSpec) -> list[int]:
+        return [names.index(name) for name in spec.columns if name in names]
+
+
+def arranged(spec: BoxesSpec, order: Order, books: Mapping[str, Codebook]) -> Arrangement:
+    """The canonical order of a specification's statistics.
+
+    Parameters
+    ----------
+    spec
+        What is asked.
+    order
+        Of its columns.
+    books
+        Codebooks of the nominal ones.
+
+    Raises
+    ------
+    InvalidError
+        A statistic about a value that the codebook does not have.
+    """
+    place, asked = order.place, []
+    for index, one in enumerate(spec.statistics or ()):
+        of = tuple(place[name] for name in one.of)
+        codes = () if one.values is None else _codes(one.values, books[one.of[-1]], index)
+        of = tuple(sorted(of)) if one.kind in _SYMMETRIC else of
+        asked.append(Statistic(one.kind.value, of, one.weight, codes, one.p))
+    statistics = sorted(range(len(asked)), key=lambda index: _rank(asked[index]))
+    return Arrangement(order, tuple(statistics), tuple(asked[index] for index in statistics))
+
+
+def _codes(values: Sequence[Any], book: Codebook, index: int) -> tuple[int, ...]:
+    """Codes of a statistic's values."""
+    place = {value: code for code, value in enumerate(book.values)}
+    wanted = [typed(value, book.type) for value in values]
+    errors = [
+        FieldError(pointer("statistics", index, "values", number), f"not a value of {book.name!r}")
+        for number, value in enumerate(wanted)
+        if value not in place
+    ]
+    if errors:
+        detail = f"values that the codebook of column {book.name!r} has not; those of too few records are `other`"
+        raise InvalidError(detail, errors=errors)
+    return tuple(sorted(place[value] for value in wanted))
 
 
 def _restored(criterion: Criterion, where: NDArray[np.int64]) -> Criterion:
@@ -70,30 +138,5 @@ def _restored(criterion: Criterion, where: NDArray[np.int64]) -> Criterion:
     return replace(criterion, mean=criterion.mean[where], deviation=criterion.deviation[where], correlation=correlation)
 
 
-def arranged(spec: BoxesSpec, secrets: Mapping[str, bytes]) -> Arrangement:
-    """The canonical order of a specification.
-
-    Parameters
-    ----------
-    spec : what is asked.
-    secrets : of its columns.
-    """
-    columns = sorted(range(len(spec.columns)), key=lambda index: (secrets[spec.columns[index]], spec.columns[index]))
-    place = {spec.columns[index]: number for number, index in enumerate(columns)}
-    asked = []
-    for one in spec.statistics or ():
-        of = tuple(place[name] for name in one.of)
-        asked.append(Statistic(one.kind.value, tuple(sorted(of)) if one.kind in _SYMMETRIC else of, one.weight))
-    statistics = sorted(range(len(asked)), key=lambda index: _rank(asked[index]))
-    return Arrangement(
-        columns=tuple(columns),
-        statistics=tuple(statistics),
-        asked=tuple(asked[index] for index in statistics),
-        keys=np.array([np.frombuffer(secrets[spec.columns[index]], dtype="<u4") for index in columns]).astype(
-            np.uint32
-        ),
-    )
-
-
-def _rank(one: Statistic) -> tuple[str, tuple[int, ...], float]:
-    return one.kind, one.of, -1.0 if one.weight is None else one.weight
+def _rank(one: Statistic) -> tuple[str, tuple[int, ...], tuple[int, ...], float, float]:
+    return one.kind, one.of, one.values, -1.0 if one.p is None else one.p, -1.0 if one.weight is None else one.weight

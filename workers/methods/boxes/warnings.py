@@ -9,27 +9,31 @@ from typing import Any
 
 import numpy as np
 
-from app.contracts.boxes import BoxesSpec, StatisticKind
+from app.contracts.box_statistics import StatisticKind
+from app.contracts.boxes import BoxesSpec
 from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import pointer
-from surebox_verify.core.types import FloatArray
+from surebox_verify.core.types import BoolArray
 from workers.algorithms.boxes.sides import Boxes
+from workers.methods.boxes.columns import Shown
 
 _SHOWN = 5
+_BETWEEN_EXTREMES = (StatisticKind.MEAN, StatisticKind.DOMAIN_MEAN, StatisticKind.QUANTILE)
 _SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}
 
 
-def released(spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
+def released(shown: Shown, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
     """Warnings of the job that follow from what is published.
 
     Parameters
     ----------
-    spec : what was asked.
+    shown : the columns, and what was asked.
     boxes : as published.
     result : the job's result.
     certain : share of rows whose value in a kept column is that of their whole box.
     """
-    return [*_k(spec), *_boxes(spec, boxes, result), *_kept(spec, result), *_certain(spec, "keep", certain)]
+    spec = shown.spec
+    return [*_k(spec), *_boxes(shown, boxes, result), *_kept(spec, result), *_certain(spec, "keep", certain)]
 
 
 def unplaced(found: Sequence[Warning]) -> list[Warning]:
@@ -56,21 +60,41 @@ def _k(spec: BoxesSpec) -> Iterator[Warning]:
         yield warning(WarningCode.K_OF_ONE, "k is 1: a box may be a single record's. Ask for k of 3 or more", "/spec/k")
 
 
-def _boxes(spec: BoxesSpec, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[Warning]:
-    lower, upper = np.ascontiguousarray(boxes.lower.T), np.ascontiguousarray(boxes.upper.T)
-    low, high = lower.min(axis=1), upper.max(axis=1)
+def _boxes(shown: Shown, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[Warning]:
+    spec = shown.spec
     if len(boxes.counts) == 1:
         detail = "one box holds everybody: the release tells no record from another. " + _larger(spec)
         yield warning(WarningCode.ONE_BOX, detail, "/spec/k")
         return
-    whole = (lower.max(axis=1) == low) & (upper.min(axis=1) == high) & (low < high)
-    for index in np.flatnonzero(whole):
+    extent = {name: _extent(boxes, index) for index, name in enumerate(shown.numeric)}
+    whole = [name for index, name in enumerate(shown.numeric) if _spanned(boxes, index, extent[name])]
+    whole += [name for index, name in enumerate(shown.nominal) if _all_alike(boxes.sets[index])]
+    for name in sorted(whole, key=spec.columns.index):
         detail = (
-            f"column {spec.columns[index]!r} was never cut: every box spans all of it. Name it in a statistic, or give "
+            f"column {name!r} was never cut: every box spans all of it. Name it in a statistic, or give "
             "`floor` a larger value"
         )
-        yield warning(WarningCode.COLUMN_NEVER_CUT, detail, pointer("spec", "columns", int(index)))
-    yield from _ranges(spec, result, low, high)
+        yield warning(WarningCode.COLUMN_NEVER_CUT, detail, pointer("spec", "columns", spec.columns.index(name)))
+    yield from _ranges(spec, result, extent)
+
+
+def _extent(boxes: Boxes, index: int) -> tuple[float, float]:
+    lower, upper = boxes.lower[:, index], boxes.upper[:, index]
+    there = ~np.isnan(lower)
+    return (float(lower[there].min()), float(upper[there].max())) if there.any() else (0.0, 0.0)
+
+
+def _spanned(boxes: Boxes, index: int, extent: tuple[float, float]) -> bool:
+    """Whether every box that has values spans all of a column that has more than one."""
+    lower, upper = boxes.lower[:, index], boxes.upper[:, index]
+    there = ~np.isnan(lower)
+    return bool(extent[0] < extent[1] and (lower[there] == extent[0]).all() and (upper[there] == extent[1]).all())
+
+
+def _all_alike(sets: BoolArray) -> bool:
+    """Whether every box that has values has all that any box has, more than one."""
+    held = sets[sets.any(axis=1)]
+    return bool(len(held) and held[0].sum() > 1 and (held == held[0]).all())
 
 
 def _larger(spec: BoxesSpec) -> str:
@@ -78,8 +102,7 @@ def _larger(spec: BoxesSpec) -> str:
     return f"Ask for a smaller k{''.join(f', or without `{name}`' for name in demands)}"
 
 
-def _ranges(spec: BoxesSpec, result: Mapping[str, Any], low: FloatArray, high: FloatArray) -> Iterator[Warning]:
-    extent = {name: (float(low[i]), float(high[i])) for i, name in enumerate(spec.columns)}
+def _ranges(spec: BoxesSpec, result: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]) -> Iterator[Warning]:
     silent = [i for i, one in enumerate(result["statistics"]) if _says_nothing(one, extent)]
     if not silent:
         return
@@ -90,7 +113,8 @@ def _ranges(spec: BoxesSpec, result: Mapping[str, Any], low: FloatArray, high: F
         f"{len(silent)} of {len(result['statistics'])} guaranteed ranges say nothing: {names}{more}. Fewer columns, a "
         "smaller k, `domains`, or only the statistics that matter make boxes narrower"
     )
-    place = pointer("spec", "statistics", silent[0]) if len(silent) == 1 else "/spec/statistics"
+    asked = len(spec.statistics or ()) == len(result["statistics"])  # one for each value is several
+    place = pointer("spec", "statistics", silent[0]) if asked and len(silent) == 1 else "/spec/statistics"
     yield warning(WarningCode.RANGE_SAYS_NOTHING, detail, place)
 
 
@@ -101,12 +125,14 @@ def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float
         return True
     if kind == StatisticKind.REGRESSION:
         return None in found
+    if kind in (StatisticKind.SHARE, StatisticKind.CROSSTAB):
+        return bool(found[0] <= 0.0 and found[1] >= 1.0)
     low, high = extent[statistic["of"][0]]
     if kind == StatisticKind.CORRELATION:
         return bool(found[0] <= -1.0 and found[1] >= 1.0)
     if low == high:
         return False
-    if kind == StatisticKind.MEAN:
+    if kind in _BETWEEN_EXTREMES:
         return bool(found[0] <= low and found[1] >= high)
     if kind in _SPREADS:  # no values between low and high spread more than half of them at either end
         return bool(found[0] <= 0.0 and found[1] >= (0.5 * (high - low)) ** _SPREADS[kind] * (1.0 - 1e-9))

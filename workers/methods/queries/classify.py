@@ -4,9 +4,9 @@
 of a box alike. `condensation`: the nearest condensed records vote. Rows whose label is missing have no vote.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,12 @@ from workers.algorithms.uncertain.queries import classification
 from workers.frames.columns import numeric_columns
 from workers.frames.labels import Labels, read_labels
 from workers.methods.context import JobContext
-from workers.methods.released.boxes import released_boxes
+from workers.methods.queries.asked import key_of, number_of
+from workers.methods.queries.sided import BEYOND, SetColumn, Sided, sided
 from workers.methods.released.densities import released_densities
+
+#: Points as they were sent: values of the specification's columns.
+Points: TypeAlias = Sequence[Sequence[Any]]
 
 #: Rotated densities cost more by about this.
 _ROTATED: Final = 8
@@ -52,7 +56,7 @@ class Classifiable(Protocol):
     def nbytes(self) -> int:
         """Memory that it takes."""
 
-    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+    def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """Classify points (Q, n)."""
 
 
@@ -61,6 +65,8 @@ class ClassifiedBoxes:
     """A release of `boxes`."""
 
     classes: tuple[str, ...]
+    names: tuple[str, ...]
+    sided: Sided
     ready: box_classification.Index
 
     def work(self, neighbours: int) -> float:
@@ -72,10 +78,30 @@ class ClassifiedBoxes:
         """Bounds and votes."""
         return _size(self.ready.lower, self.ready.upper, self.ready.votes, self.ready.low, self.ready.high)
 
-    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+    def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the boxes about a point."""
-        found = box_classification.classify(self.ready, points, neighbours, threads)
+        numbers, values = self._coordinates(points)
+        found = box_classification.classify(self.ready, numbers, neighbours, threads, self._strange(values))
         return Voted(found.label, found.probabilities)
+
+    def _coordinates(self, points: Points) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
+        """Numbers of each point as the boxes' columns have them, (Q, n), and its other values by column."""
+        named = [dict(zip(self.names, point, strict=True)) for point in points]
+        numeric = self.sided.numeric
+        numbers = np.array([[number_of(one[name]) for name in numeric] for one in named], dtype=np.float64)
+        return (numbers if numeric else np.zeros((len(named), 1))), named
+
+    def _strange(self, values: list[dict[str, Any]]) -> NDArray[np.float64]:
+        """(Q, T), 1 for each set that has not the point's value."""
+        parts = []
+        for column in self.sided.sets:
+            part = np.ones((len(values), len(column.sets)))
+            for row, one in enumerate(values):
+                place = column.values.get(key_of(one[column.name]))
+                if place is not None:
+                    part[row] = ~column.sets[:, place]
+            parts.append(part)
+        return np.concatenate(parts, axis=1) if parts else np.zeros((len(values), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +123,9 @@ class ClassifiedDensities:
         held = self.ready.densities
         return _size(held.z, held.scale, held.axes, self.codes, self.ready.top, self.ready.tree.order)
 
-    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+    def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the best fits."""
-        found = classification.classify(self.ready, self.codes, points, neighbours, threads)
+        found = classification.classify(self.ready, self.codes, _numbers(points), neighbours, threads)
         return Voted(found.label, found.probabilities)
 
 
@@ -121,9 +147,9 @@ class ClassifiedPoints:
         held = self.ready.densities
         return _size(held.z, held.scale, self.codes, self.ready.top, self.ready.tree.order)
 
-    def classify(self, points: NDArray[np.float64], *, neighbours: int, threads: int) -> Voted:
+    def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the nearest records, columns divided by their standard deviations in the release."""
-        found = classification.classify_by_nearest(self.ready, self.codes, points, neighbours, threads)
+        found = classification.classify_by_nearest(self.ready, self.codes, _numbers(points), neighbours, threads)
         return Voted(found.label, found.probabilities)
 
 
@@ -152,10 +178,15 @@ def warm_up() -> None:
     """Classify by a few made-up boxes and densities, for the kernels."""
     centres = np.arange(24.0).reshape(12, 2)
     codes = np.arange(12, dtype=np.int64) % 2
-    boxes = box_classification.index(centres, centres + 1.0, np.ones((12, 2), dtype=np.int64))
-    ClassifiedBoxes((), boxes).classify(centres, neighbours=2, threads=1)
+    ones, sets = (
+        np.ones(12, dtype=np.int64),
+        SetColumn("c", {}, np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64)),
+    )
+    boxes = Sided(("a", "b"), centres, centres + 1.0, np.zeros(2), ones, ones, (sets,))
+    votes, points = np.ones((12, 2), dtype=np.int64), [[0.0, 1.0, ""]]
+    classified_boxes((), ("a", "b", "c"), boxes, votes).classify(points, neighbours=2, threads=1)
     densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
-    ClassifiedDensities((), codes, classification.index(densities)).classify(centres, neighbours=2, threads=1)
+    ClassifiedDensities((), codes, classification.index(densities)).classify(centres.tolist(), neighbours=2, threads=1)
 
 
 def _unfit(detail: str) -> InvalidError:
@@ -163,13 +194,28 @@ def _unfit(detail: str) -> InvalidError:
 
 
 def _boxes(job: JobContext, labels: Labels) -> Classifiable:
-    boxes, voting = released_boxes(job), labels.codes >= 0
+    boxes, voting = sided(job), labels.codes >= 0
     size = (len(boxes.counts), len(labels.classes))
     if size[0] * size[1] > _MOST_VOTES:
         raise _unfit(f"{size[1]:,} classes are too many for {size[0]:,} boxes; at most {_MOST_VOTES // size[0]:,}")
     places = boxes.of_row[voting] * size[1] + labels.codes[voting]
     votes = np.bincount(places, minlength=size[0] * size[1]).reshape(size)
-    return ClassifiedBoxes(labels.classes, box_classification.index(boxes.lower, boxes.upper, votes))
+    return classified_boxes(labels.classes, tuple(job.releases["release_id"].spec["columns"]), boxes, votes)
+
+
+def classified_boxes(
+    classes: tuple[str, ...], names: tuple[str, ...], boxes: Sided, votes: NDArray[np.int64]
+) -> ClassifiedBoxes:
+    """Boxes made ready; one without a value of a column may be anywhere along it."""
+    missing = boxes.lower >= BEYOND
+    low = np.where(missing, np.where(missing, np.inf, boxes.lower).min(axis=0), boxes.lower)
+    high = np.where(missing, np.where(missing, -np.inf, boxes.upper).max(axis=0), boxes.upper)
+    index = box_classification.index(low, high, votes, boxes.numbered())
+    return ClassifiedBoxes(classes, names, boxes, index)
+
+
+def _numbers(points: Points) -> NDArray[np.float64]:
+    return np.array(points, dtype=np.float64)
 
 
 def _densities(job: JobContext, labels: Labels) -> Classifiable:

@@ -1,14 +1,14 @@
 """Releases made ready for counting, one way for each method that published them.
 
-`boxes`: records are spread evenly over their boxes; and so many lie in a query for certain. Weights do not matter: each
-row is one record, whatever it weighs in statistics. `uncertain`: the mass of the densities, given the declared domains.
-`condensation`, `swaps`: rows are counted as they are; of the latter, which may be wide, only the columns asked for are
-read.
+`boxes`: records are spread evenly over their boxes, whole numbers and the values of sets too; and so many lie in a
+query for certain. Weights do not matter: each row is one record, whatever it weighs in statistics. `uncertain`: the
+mass of the densities, given the declared domains. `condensation`, `swaps`: rows are counted as they are; of the latter,
+which may be wide, only the columns asked for are read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,9 @@ from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import counting
 from workers.frames.columns import numeric_columns
 from workers.methods.context import JobContext
-from workers.methods.released.boxes import released_boxes
+from workers.methods.queries.asked import Asked, Queries
+from workers.methods.queries.sided import SetColumn, Sided, sided
 from workers.methods.released.densities import released_densities
-
-#: Intervals by column, as a specification has them; null is an open end.
-Queries: TypeAlias = Sequence[Mapping[str, Sequence[float | None]]]
 
 #: A rotated density is asked for so many points.
 _ROTATED_POINTS: Final = 64
@@ -53,31 +51,49 @@ class Countable(Protocol):
     def nbytes(self) -> int:
         """Memory that it takes."""
 
-    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:
-        """Answer queries (Q, n)."""
+    def count(self, asked: Asked, *, threads: int) -> Counted:
+        """Answer queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedBoxes:
     """A release of `boxes`."""
 
-    columns: tuple[str, ...]
+    sided: Sided
     ready: box_counting.Index
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of numbers and days; others are asked about by values."""
+        return self.sided.numeric
+
+    @property
     def work(self) -> float:
-        """Boxes that lie together are passed over together."""
-        return float(self.ready.lower.size)
+        """Boxes that lie together are passed over together; every query has a share of each different set."""
+        return float(self.ready.lower.size + self.ready.sets.size + 8 * sum(one.sets.size for one in self.sided.sets))
 
     @property
     def nbytes(self) -> int:
-        """Bounds and counts."""
-        return self.ready.lower.nbytes + self.ready.upper.nbytes + self.ready.mass.nbytes
+        """Bounds, sets and counts, as they were read and in the index."""
+        sets = sum(one.sets.nbytes + one.of_box.nbytes for one in self.sided.sets)
+        return 2 * (self.ready.lower.nbytes + self.ready.upper.nbytes + self.ready.mass.nbytes + sets)
 
-    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:
+    def count(self, asked: Asked, *, threads: int) -> Counted:
         """Spread evenly, and certain bounds."""
-        found = box_counting.count(self.ready, lower, upper, threads)
+        lower, upper = self.sided.widened(asked.lower, asked.upper)
+        found = box_counting.count(self.ready, lower, upper, threads, self._parts(asked))
         return Counted(found.estimate, guaranteed=np.stack([found.least, found.most], axis=1).astype(np.int64))
+
+    def _parts(self, asked: Asked) -> NDArray[np.float64]:
+        """(Q, T), share of each set that each query asks for."""
+        parts = []
+        for column in self.sided.sets:
+            part = np.ones((len(asked.values), len(column.sets)))
+            for row, values in enumerate(asked.values):
+                if column.name in values:
+                    part[row] = column.shares(values[column.name])
+            parts.append(part)
+        return np.concatenate(parts, axis=1) if parts else np.ones((len(asked.values), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +117,9 @@ class CountedDensities:
         parts = (densities.z, densities.scale, densities.axes)
         return 3 * sum(part.nbytes for part in parts if part is not None)
 
-    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:
+    def count(self, asked: Asked, *, threads: int) -> Counted:
         """Mass in the boxes."""
-        found = counting.count_indexed(self.ready, lower, upper, threads)
+        found = counting.count_indexed(self.ready, asked.lower, asked.upper, threads)
         return Counted(found.estimate, None if self.exact else found.standard_error)
 
 
@@ -124,10 +140,10 @@ class CountedRows:
         """The columns."""
         return self.values.nbytes
 
-    def count(self, lower: NDArray[np.float64], upper: NDArray[np.float64], *, threads: int) -> Counted:  # noqa: ARG002
+    def count(self, asked: Asked, *, threads: int) -> Counted:  # noqa: ARG002
         """Rows in the boxes; a missing value is in no interval, and matters only in a column that is restricted."""
-        estimate = np.empty(len(lower))
-        for query, (lo, hi) in enumerate(zip(lower, upper, strict=True)):
+        estimate = np.empty(len(asked.lower))
+        for query, (lo, hi) in enumerate(zip(asked.lower, asked.upper, strict=True)):
             inside = np.ones(len(self.values), dtype=np.bool_)
             for column in np.flatnonzero((lo > -np.inf) | (hi < np.inf)):
                 values = self.values[:, column]
@@ -158,18 +174,23 @@ def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
 def warm_up() -> None:
     """Count in a few made-up boxes and densities, for the kernels; those of rotated ones wait for the first."""
     centres = np.arange(24.0).reshape(12, 2)
-    low, high = centres[:2] - 1.0, centres[:2] + 1.0
-    ones = np.ones(12, dtype=np.int64)
-    CountedBoxes((), box_counting.index(centres, centres + 1.0, ones)).count(low, high, threads=1)
+    some = Asked(centres[:2] - 1.0, centres[:2] + 1.0, ({}, {}))
+    ones, sets = np.ones(12, dtype=np.int64), SetColumn("", {}, np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64))
+    boxes = Sided(("", ""), centres, centres + 1.0, np.zeros(2), ones, ones, (sets,))
+    counted_boxes(boxes).count(some, threads=1)
     densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
     domain = (np.array([0.0, -np.inf]), np.array([np.inf, np.inf]))
-    CountedDensities((), counting.index(densities, domain), exact=False).count(low, high, threads=1)
+    CountedDensities((), counting.index(densities, domain), exact=False).count(some, threads=1)
 
 
 def _boxes(job: JobContext) -> Countable:
-    boxes = released_boxes(job)
-    ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts)
-    return CountedBoxes(tuple(job.releases["release_id"].spec["columns"]), ready)
+    return counted_boxes(sided(job))
+
+
+def counted_boxes(boxes: Sided) -> CountedBoxes:
+    """Boxes made ready."""
+    ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts, sets=boxes.numbered())
+    return CountedBoxes(boxes, ready)
 
 
 def _densities(job: JobContext) -> Countable:

@@ -15,9 +15,10 @@ from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.queries import classify as queries_classified
 from workers.methods.queries import count as queries_counted
+from workers.methods.queries.asked import Queries, asked
 from workers.methods.queries.cache import CACHE
 from workers.methods.queries.classify import Classifiable, classifiable
-from workers.methods.queries.count import Countable, Counted, Queries, countable, read_for
+from workers.methods.queries.count import Countable, Counted, countable, read_for
 
 #: Work of one step: about a fifth of a second on one core.
 _STEP_WORK: Final = 2e8
@@ -58,8 +59,8 @@ class CountRunner:
     def step(self, state: Counting, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002
         """Answer a batch of queries."""
         last = min(state.counted + _batch(state.release.work), len(state.queries))
-        lower, upper = _boxes(state.queries[state.counted : last], state.release.columns)
-        found = state.release.count(lower, upper, threads=state.threads)
+        some = asked(state.queries[state.counted : last], state.release.columns)
+        found = state.release.count(some, threads=state.threads)
         return replace(state, answers=(*state.answers, found), counted=last)
 
     def done(self, state: Counting) -> bool:
@@ -77,10 +78,10 @@ class CountRunner:
 
 @dataclass(frozen=True, slots=True)
 class Classifying:
-    """Points (Q, n), and the answers to those that are done."""
+    """Points as they were sent, and the answers to those that are done."""
 
     release: Classifiable
-    points: NDArray[np.float64]
+    points: Sequence[Sequence[Any]]
     neighbours: int
     threads: int
     labels: tuple[str, ...] = ()
@@ -102,7 +103,7 @@ class ClassifyRunner:
             lambda: classifiable(job, label),
             room=job.limits.release_cache_bytes,
         )
-        points, neighbours = np.array(job.spec["points"], dtype=np.float64), int(job.spec["neighbours"])
+        points, neighbours = job.spec["points"], int(job.spec["neighbours"])
         _check_size(len(points), min(neighbours, len(ready.classes)))
         return Classifying(ready, points, neighbours, job.threads)
 
@@ -142,20 +143,6 @@ def _check_size(points: int, classes: int) -> None:
 
 def _batch(work: float) -> int:
     return max(1, ceil(_STEP_WORK / max(work, 1.0)))
-
-
-def _boxes(queries: Queries, columns: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Queries as closed boxes (Q, n), infinite where open."""
-    place = {name: index for index, name in enumerate(columns)}
-    lower = np.full((len(queries), len(columns)), -np.inf)
-    upper = np.full((len(queries), len(columns)), np.inf)
-    for row, query in enumerate(queries):
-        for name, (lo, hi) in query.items():
-            if lo is not None:
-                lower[row, place[name]] = lo
-            if hi is not None:
-                upper[row, place[name]] = hi
-    return lower, upper
 
 
 def _counts(found: Counted) -> list[dict[str, Any]]:

@@ -14,4 +14,5 @@ def released_boxes(job: JobContext, *, field: str = "release_id") -> ReleasedBox
     field
         The field.
     """
-    return read_boxes(job.release_path(field), job.releases[field].spec["columns"])
+    spec = job.releases[field].spec
+    return read_boxes(job.release_path(field), spec["columns"], orders=spec.get("ordinal"))

@@ -4,7 +4,9 @@ Notation
 --------
 B : number of boxes; lo, hi (B, n) their bounds, in the columns' units; m (B, C) records of each class in each box.
 U : (n,), unit of each column: standard deviation of the released records spread evenly over their boxes.
-away : squared distance of a point from a box, in units; 0 inside and on the bounds.
+S : set of values that a box has of a nominal column.
+away : squared distance of a point from a box, in units; 0 inside and on the bounds. 1 more for each nominal column
+    whose value the box has not.
 q : number of votes.
 
 The counterpart of the q best fits of AG section II.E: the records of a box are alike, so that boxes are taken whole,
@@ -53,6 +55,7 @@ class Index:
     votes : (B, C) records of each class.
     unit : (n,), U.
     tree : the blocks of the boxes' centres; low, high (2 L, n) : extremes of the bounds of each node.
+    sets : (B, d), number of the set of each box in each nominal column.
     """
 
     lower: FloatArray
@@ -62,15 +65,17 @@ class Index:
     tree: Blocks
     low: FloatArray
     high: FloatArray
+    sets: IntArray
 
 
-def index(lower: FloatArray, upper: FloatArray, votes: IntArray) -> Index:
+def index(lower: FloatArray, upper: FloatArray, votes: IntArray, sets: IntArray | None = None) -> Index:
     """Make a release ready for classification.
 
     Parameters
     ----------
     lower, upper : (B, n), bounds, finite.
     votes : (B, C), records of each class in each box; boxes without any have no vote.
+    sets : (B, d), number of the set of each box in each nominal column, T different ones; None without such columns.
 
     Raises
     ------
@@ -84,7 +89,8 @@ def index(lower: FloatArray, upper: FloatArray, votes: IntArray) -> Index:
     if not held.any():
         msg = "no record has a class"
         raise ValueError(msg)
-    lower, upper, votes = lower[held], upper[held], votes[held]
+    numbered = np.empty((len(lower), 0), dtype=np.int64) if sets is None else sets
+    lower, upper, votes, numbered = lower[held], upper[held], votes[held], numbered[held]
     share = votes.sum(axis=1) / votes.sum()
     centre, half = 0.5 * lower + 0.5 * upper, 0.5 * upper - 0.5 * lower
     spread = np.sqrt(share @ ((centre - share @ centre) ** 2 + half**2 / 3.0))
@@ -93,7 +99,8 @@ def index(lower: FloatArray, upper: FloatArray, votes: IntArray) -> Index:
     low, high = tree.smallest(lower / unit), tree.largest(upper / unit)
     order = tree.order
     ordered = (np.ascontiguousarray((lower / unit)[order]), np.ascontiguousarray((upper / unit)[order]))
-    return Index(*ordered, votes[order].astype(np.float64), unit, tree, low, high)
+    whose = np.ascontiguousarray(numbered[order])
+    return Index(*ordered, votes[order].astype(np.float64), unit, tree, low, high, whose)
 
 
 @njit(cache=True, nogil=True)
@@ -104,6 +111,8 @@ def _nearest(
     high: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
+    sets: IntArray,
+    strange: FloatArray,
     aways: FloatArray,
     places: IntArray,
 ) -> None:
@@ -125,11 +134,15 @@ def _nearest(
                 continue
             for r in range(start[node - leaves], start[node - leaves + 1]):
                 away = gap(t, lower[r], upper[r])
+                for j in range(sets.shape[1]):
+                    away += strange[q, sets[r, j]]
                 if away < far[last]:
                     keep(away, r, far, place)
 
 
-def classify(ready: Index, points: FloatArray, neighbours: int, threads: int = 1) -> Classified:
+def classify(
+    ready: Index, points: FloatArray, neighbours: int, threads: int = 1, strange: FloatArray | None = None
+) -> Classified:
     """Classify points by the boxes about them.
 
     Parameters
@@ -138,6 +151,7 @@ def classify(ready: Index, points: FloatArray, neighbours: int, threads: int = 1
     points : (Q, n), finite, in the columns' units.
     neighbours : q; all records where there are fewer.
     threads : used; the result does not depend on them.
+    strange : (Q, T), 1 for each set without the point's value, else 0; None without nominal columns.
 
     Returns
     -------
@@ -159,12 +173,13 @@ def classify(ready: Index, points: FloatArray, neighbours: int, threads: int = 1
         msg = f"neighbours = {neighbours}: at least 1 must vote"
         raise ValueError(msg)
     asked = np.ascontiguousarray(points / ready.unit)
+    beside = np.zeros((len(asked), 0)) if strange is None else np.ascontiguousarray(strange)
     kept = min(neighbours + 1, len(ready.lower))  # one more, so that a tie at the end is seen
     aways, places = np.full((len(asked), kept), np.inf), np.full((len(asked), kept), -1, dtype=np.int64)
 
     def part(span: slice) -> None:
         body = (ready.low, ready.high, ready.lower, ready.upper)
-        _nearest(asked[span], ready.tree.start, *body, aways[span], places[span])
+        _nearest(asked[span], ready.tree.start, *body, ready.sets, beside[span], aways[span], places[span])
 
     edges = np.arange(_PARTS + 1) * len(asked) // _PARTS
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:

@@ -6,6 +6,8 @@ B : number of boxes; lo, hi (B, n) their bounds, c (B,) their counts, in the col
 a, b : (Q, n), closed intervals asked for, infinite where open.
 f : share of a box' volume inside the range: prod_j |[a_j, b_j] and [lo_j, hi_j]| / (hi_j - lo_j); along an axis where
     the box is degenerate (lo = hi) 1 if that value is asked for, else 0.
+S : set of values that a box has of a nominal column; A : values asked for. f has a factor |S and A| / |S|.
+T : different sets of all nominal columns together, numbered; few, for boxes share them.
 estimate : sum c f: records spread evenly over their box.
 guaranteed : least = sum of c over boxes inside the range, most = sum of c over boxes that meet it.
 
@@ -25,7 +27,7 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 
 _PARTS = 16
@@ -57,6 +59,7 @@ class Index:
     mass : (B,), records (or M w times as much) of each.
     start : (L + 1,), first box of each block.
     low, high : (L, n), extremes of each block.
+    sets : (B, d), number of the set of each box in each nominal column.
     """
 
     lower: FloatArray
@@ -65,9 +68,16 @@ class Index:
     start: IntArray
     low: FloatArray
     high: FloatArray
+    sets: IntArray
 
 
-def index(lower: FloatArray, upper: FloatArray, counts: IntArray, weight: FloatArray | None = None) -> Index:
+def index(
+    lower: FloatArray,
+    upper: FloatArray,
+    counts: IntArray,
+    weight: FloatArray | None = None,
+    sets: IntArray | None = None,
+) -> Index:
     """Make a release ready for counting.
 
     Parameters
@@ -75,12 +85,15 @@ def index(lower: FloatArray, upper: FloatArray, counts: IntArray, weight: FloatA
     lower, upper : (B, n), bounds, finite.
     counts : (B,), records of each box.
     weight : (B,), of each record of a box, or None.
+    sets : (B, d), number of the set of each box in each nominal column; None without such columns.
 
     Raises
     ------
     ValueError
         Shapes disagree, or a bound is not finite or below its lower one.
     """
+    if sets is None:
+        sets = np.empty((len(lower), 0), dtype=np.int64)
     if lower.ndim != 2 or 0 in lower.shape or lower.shape != upper.shape or counts.shape != lower.shape[:1]:
         msg = f"boxes need bounds alike and a count each, got {lower.shape}, {upper.shape}, {counts.shape}"
         raise ValueError(msg)
@@ -99,6 +112,7 @@ def index(lower: FloatArray, upper: FloatArray, counts: IntArray, weight: FloatA
         tree.start,
         np.minimum.reduceat(lower[order], edges, axis=0),
         np.maximum.reduceat(upper[order], edges, axis=0),
+        np.ascontiguousarray(sets[order]),
     )
 
 
@@ -114,6 +128,9 @@ def _count(  # noqa: C901 (a kernel)
     high: FloatArray,
     a: FloatArray,
     b: FloatArray,
+    sets: IntArray,
+    part_of: FloatArray,
+    by_values: BoolArray,
     out: FloatArray,
 ) -> None:
     """Add the blocks first to last to out (Q, 3): estimate, least, most."""
@@ -122,7 +139,7 @@ def _count(  # noqa: C901 (a kernel)
         whole = mass[start[k] : start[k + 1]].sum()
         for q in range(len(a)):
             meets = True
-            inside = True
+            inside = not by_values[q]
             for j in range(n):
                 meets = meets and a[q, j] <= high[k, j] and b[q, j] >= low[k, j]
                 inside = inside and a[q, j] <= low[k, j] and b[q, j] >= high[k, j]
@@ -144,13 +161,21 @@ def _count(  # noqa: C901 (a kernel)
                         held = False
                         common = min(b[q, j], upper[i, j]) - max(a[q, j], lower[i, j])
                         share *= common / (upper[i, j] - lower[i, j])
+                if touched and by_values[q]:
+                    for j in range(sets.shape[1]):
+                        share_of_set = part_of[q, sets[i, j]]
+                        touched = touched and share_of_set > 0.0
+                        held = held and share_of_set == 1.0
+                        share *= share_of_set
                 if touched:
                     out[q, 0] += mass[i] * share
                     out[q, 1] += mass[i] * held
                     out[q, 2] += mass[i]
 
 
-def count(ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1) -> Counts:
+def count(
+    ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1, part_of: FloatArray | None = None
+) -> Counts:
     """Count released records in each of Q ranges.
 
     Parameters
@@ -158,6 +183,8 @@ def count(ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1) 
     ready : from `index`.
     lower, upper : (Q, n), closed intervals, minus and plus infinity where open.
     threads : used; the result does not depend on them.
+    part_of : (Q, T), share of each set that is asked for, |S and A| / |S|; 1 where a column is not asked about, and for
+        an empty set 0 where it is. None where no query asks about values.
 
     Returns
     -------
@@ -179,12 +206,15 @@ def count(ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1) 
         msg = "an interval must not end before it begins, nor be NaN"
         raise ValueError(msg)
     a, b = (np.ascontiguousarray(end, dtype=np.float64) for end in (lower, upper))
+    shares = np.ones((len(a), 0)) if part_of is None else np.ascontiguousarray(part_of)
+    by_values: BoolArray = np.any(shares < 1.0, axis=1)
     edges = np.arange(_PARTS + 1) * (len(ready.start) - 1) // _PARTS
 
     def part(span: tuple[int, int]) -> FloatArray:
         out = np.zeros((len(a), 3))
         mass, start = ready.mass, ready.start
-        _count(*span, ready.lower, ready.upper, mass, start, ready.low, ready.high, a, b, out)
+        sets, low, high = ready.sets, ready.low, ready.high
+        _count(*span, ready.lower, ready.upper, mass, start, low, high, a, b, sets, shares, by_values, out)
         return out
 
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:

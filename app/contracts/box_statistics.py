@@ -1,0 +1,152 @@
+"""Statistics that box releases are made narrow for: as they are asked, and what is said of them."""
+
+from enum import StrEnum
+from typing import Annotated, Final, Self
+
+from pydantic import Field, field_validator, model_validator
+from typing_extensions import TypeAliasType
+
+from app.contracts.base import Contract, MisplacedError
+from app.contracts.box_columns import Value, Values, check_values
+from app.contracts.columns import LARGEST, ColumnName
+
+
+class StatisticKind(StrEnum):
+    """Statistics that a release can be made narrow for."""
+
+    MEAN = "mean"
+    VARIANCE = "variance"
+    STANDARD_DEVIATION = "standard_deviation"
+    COVARIANCE = "covariance"
+    CORRELATION = "correlation"
+    REGRESSION = "regression"
+    SHARE = "share"
+    CROSSTAB = "crosstab"
+    DOMAIN_MEAN = "domain_mean"
+    QUANTILE = "quantile"
+
+
+#: kind -> least and greatest number of columns in `of`
+ARITY: dict[StatisticKind, tuple[int, int | None]] = {
+    StatisticKind.MEAN: (1, 1),
+    StatisticKind.VARIANCE: (1, 1),
+    StatisticKind.STANDARD_DEVIATION: (1, 1),
+    StatisticKind.COVARIANCE: (2, 2),
+    StatisticKind.CORRELATION: (2, 2),
+    StatisticKind.REGRESSION: (2, None),
+    StatisticKind.SHARE: (1, 1),
+    StatisticKind.CROSSTAB: (2, 2),
+    StatisticKind.DOMAIN_MEAN: (2, 2),
+    StatisticKind.QUANTILE: (1, 1),
+}
+
+
+#: Kinds whose sample form (divisor N - 1) differs from their population form.
+WITH_SAMPLE_FORM = frozenset({StatisticKind.VARIANCE, StatisticKind.STANDARD_DEVIATION, StatisticKind.COVARIANCE})
+#: Kinds about a set of values of a column without numbers; and the place of that column in `of`.
+ABOUT_VALUES: Final = {StatisticKind.SHARE: (0,), StatisticKind.CROSSTAB: (0, 1), StatisticKind.DOMAIN_MEAN: (1,)}
+
+#: Statistics of one specification.
+MOST_STATISTICS = 10_000
+
+
+class Statistic(Contract):
+    """A statistic whose range is to be narrow."""
+
+    kind: StatisticKind = Field(description="Which statistic.")
+    of: tuple[ColumnName, ...] = Field(
+        min_length=1, description="Its columns; regression: the target first; domain_mean: what is averaged first."
+    )
+    weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
+        default=None, description="How much it matters; omitted: 1 over its natural scale."
+    )
+    values: Values | None = Field(
+        default=None,
+        description="share, domain_mean: the values whose records are counted or averaged; omitted: a statistic for "
+        "each value of the column.",
+    )
+    p: Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
+        default=None, description="quantile: the share of records at or below it."
+    )
+
+    @field_validator("weight")
+    @classmethod
+    def _not_all_but_zero(cls, weight: float | None) -> float | None:
+        if weight is not None and 0 < weight < 1 / LARGEST:
+            msg = f"a weight is 0 or at least {1 / LARGEST:g}"
+            raise ValueError(msg)
+        return weight
+
+    @model_validator(mode="after")
+    def _right_number_of_columns(self) -> Self:
+        least, most = ARITY[self.kind]
+        if len(set(self.of)) != len(self.of):
+            msg = f"{self.kind} takes different columns in `of`"
+            raise MisplacedError(msg, "of")
+        if len(self.of) < least or (most is not None and len(self.of) > most):
+            wanted = str(least) if least == most else f"{least} or more"
+            msg = f"{self.kind} takes {wanted} columns in `of`, {len(self.of)} given"
+            raise MisplacedError(msg, "of")
+        return self
+
+    @model_validator(mode="after")
+    def _right_fields(self) -> Self:
+        if self.values is not None and self.kind not in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN):
+            msg = f"{self.kind} takes no `values`"
+            raise MisplacedError(msg, "values")
+        check_values("values", self.values or ())
+        if (self.p is None) is (self.kind is StatisticKind.QUANTILE):
+            msg = "quantile takes `p`, the share of records at or below it" if self.p is None else "only quantile has p"
+            raise MisplacedError(msg, "p")
+        return self
+
+
+Range = TypeAliasType(
+    "Range", Annotated[tuple[float, float], Field(description="Least and greatest value, both included.")]
+)
+Estimate = TypeAliasType(
+    "Estimate",
+    Annotated[
+        float | tuple[float | None, ...],
+        Field(description="A number; of a regression one per coefficient, the intercept first."),
+    ],
+)
+Ranges = TypeAliasType(
+    "Ranges",
+    Annotated[
+        Range | tuple[Range | None, ...],
+        Field(description="A range; of a regression one per coefficient, the intercept first."),
+    ],
+)
+
+
+class StatisticResult(Contract):
+    """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
+
+    kind: StatisticKind = Field(description="Which statistic.")
+    of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
+    values: tuple[Value, ...] | None = Field(
+        default=None,
+        description="share, domain_mean: the values it is about; crosstab: the cell, a value of each column.",
+    )
+    p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
+    weight: float = Field(description="How much it mattered: as given, or 1 over its natural scale.")
+    ddof: int | None = Field(
+        default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
+    )
+    estimate: Estimate | None = Field(description="Its value by the boxes; null where it is undefined.")
+    linear: Ranges | None = Field(description="Range by the linear approximation.")
+    guaranteed: Ranges | None = Field(description="Certain to hold the kept records' value.")
+    inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
+    exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
+    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+
+
+class RestrictedStatistic(StatisticResult):
+    """What only the job's owner sees beside it."""
+
+    true_value: Estimate | None = Field(description="The kept records' value.")
+    shift: Estimate | None = Field(description="All records' value less the kept records'.")
+    delta_at_records: Estimate | None = Field(
+        default=None, description="Linear half-width with influences at the true records."
+    )

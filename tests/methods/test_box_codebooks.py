@@ -1,0 +1,125 @@
+"""Codebooks of nominal columns: declared, of a hierarchy, or what k records have."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pydantic import ValidationError
+
+from app.contracts.box_columns import Hierarchy, NominalColumn
+from app.contracts.datasets import ColumnType
+from app.errors import InvalidError
+from tests.meta.project import ROOT
+from workers.frames.codes import coded
+from workers.methods.boxes.codebooks import Codebook, codebook
+
+ARX = ROOT.parent / "shared" / "data" / "adult" / "arx"
+STRING = ColumnType.STRING
+
+
+def book(
+    cells: list[Any], k: int, column: ColumnType = STRING, people: list[int] | None = None, **declared: Any
+) -> tuple[Codebook, list[Any]]:
+    """The codebook, and the value that each record's code stands for."""
+    found = coded(pa.chunked_array([pa.array(cells)]))
+    persons = None if people is None else np.array(people, dtype=np.int64)
+    made, codes = codebook("job", column, NominalColumn.model_validate(declared), found, people=persons, k=k)
+    return made, ["missing" if code < 0 else made.values[code] for code in codes.tolist()]
+
+
+def test_values_that_fewer_than_k_records_have_are_together() -> None:
+    made, values = book([*"aaaabbbbccde", None], k=3)
+    assert made.values == ("a", "b", "other")
+    assert made.from_data
+    assert values == [*"aaaabbbb", *["other"] * 4, "missing"]
+
+
+def test_too_few_of_them_take_the_next_rarest_with_them() -> None:
+    made, values = book([*"aaaabbbc"], k=3)
+    assert made.values == ("a", "other")
+    assert values == [*"aaaa", *["other"] * 4]
+
+
+def test_a_value_called_other_is_among_the_others() -> None:
+    made, values = book([*["other"] * 5, *"aaaab"], k=3)
+    assert made.values == ("a", "other")
+    assert values.count("other") == 6
+
+
+def test_with_persons_a_value_of_one_person_is_rare() -> None:
+    made, _ = book([*"aaabbbccc"], k=3, people=[1, 1, 1, 2, 3, 4, 2, 3, 5])
+    assert "a" not in made.values
+    assert made.values == ("c", "other")  # b goes with a: persons 1 to 4 are enough
+    assert book([*"aaabbb"], k=3)[0].values == ("a", "b")
+
+
+def test_persons_with_several_rare_values_count_once_among_the_others() -> None:
+    made, _ = book([*"pqrsttttt"], k=3, people=[1, 1, 1, 2, 3, 4, 5, 6, 7])
+    assert made.values == ("other",)  # p, q, r and s are two persons'
+
+
+def test_a_declared_codebook_is_taken_as_it_is() -> None:
+    made, values = book(["b", None, "b"], k=3, values=["z", "b", None])
+    assert (made.values, made.from_data, values) == (("z", "b", None), False, ["b", None, "b"])
+    with pytest.raises(InvalidError) as raised:
+        book(["a", "b"], k=1, values=["a"])
+    assert raised.value.errors[0].pointer == "/nominal/job"
+    assert "'b'" not in str(raised.value)
+
+
+def test_missing_is_a_value_where_that_is_said() -> None:
+    made, values = book([None, "a", None, "a"], k=2, missing_is_value=True)
+    assert (made.values, values) == (("a", None), [None, "a", None, "a"])
+    with pytest.raises(InvalidError, match="fewer than k"):
+        book([None, "a", "a"], k=2, missing_is_value=True)
+
+
+def test_values_of_other_types_stay_what_they_are() -> None:
+    assert book([True, True], k=2, column=ColumnType.BOOLEAN)[0].values == (False, True)
+    assert book([3, 1, 3, 1], k=2, column=ColumnType.INTEGER)[0].values == (1, 3)
+    with pytest.raises(InvalidError, match="list the values"):
+        book([3, 1, 3], k=2, column=ColumnType.INTEGER)
+
+
+ROWS = (("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"))
+
+
+def test_a_set_is_its_lowest_common_class() -> None:
+    made, _ = book([*"abc", None], k=1, hierarchy={"rows": ROWS}, missing_is_value=True)
+    assert made.values == ("a", "b", "c", None)
+    assert made.tree is not None
+    above = {"a": "x", "b": "x", "c": "y"}
+    for chosen in itertools.product([False, True], repeat=4):
+        held = {value for value, is_in in zip(made.values, chosen, strict=True) if is_in}
+        if held:
+            label = made.labels[made.tree.covering(np.array([chosen]))[0]]
+            if len(held) == 1:
+                assert label == next(iter(held))
+            else:
+                classes = {above.get(value, "*") if value else "*" for value in held}
+                assert label == (next(iter(classes)) if len(classes) == 1 else "*")
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ((("a", "x", "*"), ("b", "y", "?")), "last entry"),
+        ((("a", "x", "*"), ("a", "x", "*")), "twice"),
+        ((("a", "x", "*"), ("b", "*")), "as many entries"),
+        ((("a", "x", "p", "*"), ("b", "x", "q", "*")), "another class"),
+    ],
+)
+def test_what_is_no_tree_is_refused(rows: tuple[tuple[str, ...], ...], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        Hierarchy(rows=rows)
+
+
+@pytest.mark.skipif(not ARX.is_dir(), reason="no ../shared/data/adult/arx beside the project")
+def test_hierarchies_of_arx_are_read() -> None:
+    for path in sorted(ARX.glob("adult_hierarchy_*.csv")):
+        given = Hierarchy.model_validate({"csv": Path(path).read_text()})
+        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line]
+        assert [";".join(row) for row in given.rows] == lines

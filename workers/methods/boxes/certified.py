@@ -1,0 +1,90 @@
+"""Statistics as they are reported: one entry for each that was asked, or for each value where none was named."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from app.contracts.box_statistics import (
+    WITH_SAMPLE_FORM,
+    RestrictedStatistic,
+    Statistic,
+    StatisticKind,
+    StatisticResult,
+)
+from surebox_verify.core.intervals import Interval
+from workers.algorithms.boxes.state import Certificate
+from workers.methods.boxes.columns import Shown
+
+#: What a release says of a statistic; everything else is restricted to the job's owner.
+PUBLIC = tuple(StatisticResult.model_fields)
+
+
+def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[RestrictedStatistic]:
+    """What is said of each statistic.
+
+    Parameters
+    ----------
+    shown
+        The columns.
+    certificates
+        In the order of the specification's statistics.
+    """
+    for asked, certificate in zip(shown.spec.statistics or (), certificates, strict=True):
+        if asked.kind is StatisticKind.REGRESSION:
+            yield _entry(shown, asked, certificate, slice(None), {})
+            continue
+        for place, values in enumerate(_values(shown, asked)):
+            yield _entry(shown, asked, certificate, place, values)
+
+
+def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The statistics without what is restricted."""
+    return [{name: one[name] for name in PUBLIC} for one in whole["statistics"]]
+
+
+def _values(shown: Shown, asked: Statistic) -> list[dict[str, Any]]:
+    """What each number of a statistic is about."""
+    if asked.kind is StatisticKind.CROSSTAB:
+        return [{"values": cell} for cell in product(*(_codebook(shown, name) for name in asked.of))]
+    if asked.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and asked.values is None:
+        return [{"values": (value,)} for value in _codebook(shown, asked.of[-1])]
+    return [{"values": asked.values, "p": asked.p}]
+
+
+def _codebook(shown: Shown, name: str) -> list[Any]:
+    """Values of a column as JSON has them; days as text."""
+    values = shown.books[name].values
+    return [value if value is None or isinstance(value, (bool, int, float)) else str(value) for value in values]
+
+
+def _entry(
+    shown: Shown, asked: Statistic, certificate: Certificate, place: int | slice, about: Mapping[str, Any]
+) -> RestrictedStatistic:
+    """An entry with the number at a place, or with a list of all of them."""
+
+    def shape(values: Sequence[Any]) -> Any:
+        return tuple(values[place]) if isinstance(place, slice) else values[place]
+
+    published = certificate.published
+    these = published[place] if isinstance(place, slice) else (published[place],)
+    gaps = [one.gap for one in these]
+    return RestrictedStatistic(
+        kind=asked.kind,
+        of=asked.of,
+        **about,
+        weight=1.0 if asked.weight is None else asked.weight,
+        ddof=shown.spec.ddof if asked.kind in WITH_SAMPLE_FORM else None,
+        estimate=shape([one.estimate for one in published]),
+        linear=shape([_pair(one.linear) for one in published]),
+        guaranteed=shape([_pair(one.guaranteed) for one in published]),
+        inner=shape([_pair(one.inner) for one in published]),
+        exact=all(one.exact for one in these),
+        gap=None if None in gaps else max(gap for gap in gaps if gap is not None),
+        true_value=shape(certificate.true_value),
+        shift=shape(certificate.shift),
+        delta_at_records=shape(certificate.delta),
+    )
+
+
+def _pair(interval: Interval | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval.lower, interval.upper)

@@ -1,0 +1,155 @@
+"""Codebooks of nominal columns: which values there are, under which classes, and the code that each record has.
+
+A codebook is what the specification declares, or what its hierarchy has. Where neither is given it is taken from the
+data, and says so: then it lists only values that k records have, for a value that one record has is that record's. All
+rarer ones are together `other`, with the next rarest where they are too few themselves. Booleans are two, whatever the
+data have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.box_columns import MOST_VALUES, Hierarchy, NominalColumn, typed
+from app.contracts.datasets import ColumnType
+from app.errors import FieldError, InvalidError, pointer
+from workers.algorithms.boxes import sides
+from workers.frames.codes import Coded, Codes
+
+OTHER: Final = "other"
+_Row: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Codebook:
+    """The values of a nominal column.
+
+    Attributes
+    ----------
+    name, type
+        The column's.
+    values
+        In the order of their codes; None is the missing value.
+    tree
+        Their classes, where cuts follow a hierarchy.
+    labels
+        Names of the tree's nodes, the values' first.
+    from_data
+        Whether nobody declared it.
+    """
+
+    name: str
+    type: ColumnType
+    values: tuple[Any, ...]
+    tree: sides.Hierarchy | None = None
+    labels: tuple[str | None, ...] = ()
+    from_data: bool = False
+
+
+def codebook(
+    name: str, column: ColumnType, declared: NominalColumn, found: Coded, *, people: NDArray[np.int64] | None, k: int
+) -> tuple[Codebook, Codes]:
+    """The codebook of a column, and the codes of its records; -1 where a value is missing and that is no value.
+
+    Parameters
+    ----------
+    name, column
+        The column and its type.
+    declared
+        What the specification says of it.
+    found
+        The records that take part.
+    people
+        Number of each record's person, where k counts persons.
+    k
+        Records, or persons, that have a value which nobody declared.
+
+    Raises
+    ------
+    InvalidError
+        Values that the codebook does not have, or more of them than a box can have sets of.
+    """
+    if declared.values is not None or declared.hierarchy is not None or column is ColumnType.BOOLEAN:
+        made = _declared(name, column, declared)
+    else:
+        made, found = _from_data(name, column, declared, found, people, k)
+    if len(made.values) > MOST_VALUES:
+        raise _wrong(
+            name, f"column {name!r} would have {len(made.values):,} values, at most {MOST_VALUES:,} can be nominal"
+        )
+    codes, strange = found.among(made.values)
+    if strange:
+        detail = f"{strange} records have a value of column {name!r} that its codebook has not: list all there may be"
+        raise _wrong(name, detail)
+    return made, codes
+
+
+def _declared(name: str, column: ColumnType, declared: NominalColumn) -> Codebook:
+    rows = {} if declared.hierarchy is None else {typed(row[0], column): row for row in declared.hierarchy.rows}
+    values = [False, True] if column is ColumnType.BOOLEAN else list(rows)
+    if declared.values is not None:
+        values = [typed(value, column) for value in declared.values]
+    if declared.missing_is_value and None not in values:
+        values.append(None)
+    tree, labels = (
+        (None, ()) if declared.hierarchy is None else _tree(declared.hierarchy, [rows.get(v) for v in values])
+    )
+    return Codebook(name, column, tuple(values), tree, labels)
+
+
+def _tree(hierarchy: Hierarchy, rows: Sequence[_Row | None]) -> tuple[sides.Hierarchy, tuple[str | None, ...]]:
+    """The tree over values, from the row of each; a missing value, which has none, stands right below everything."""
+    top = len(hierarchy.rows[0]) - 1
+    above = {(level, row[level]): row[level + 1] for row in rows if row is not None for level in range(1, top)}
+    classes = [*sorted(above, key=lambda node: node[0]), (top, hierarchy.rows[0][top])]
+    number = {node: len(rows) + index for index, node in enumerate(classes)}
+    parent = [number[classes[-1]] if row is None else number[1, row[1]] for row in rows]
+    parent += [number[level + 1, above[level, label]] for level, label in classes[:-1]]
+    labels = (*(None if row is None else row[0] for row in rows), *(label for _, label in classes))
+    return sides.Hierarchy(np.array([*parent, len(parent)], dtype=np.int32)), labels
+
+
+def _count(codes: NDArray[np.int64], people: NDArray[np.int64] | None, size: int) -> NDArray[np.int64]:
+    """Records, or persons, that have each code."""
+    if people is not None:
+        codes = np.unique(codes + size * people) % size
+    return np.bincount(codes, minlength=size)
+
+
+def _from_data(
+    name: str, column: ColumnType, declared: NominalColumn, found: Coded, people: NDArray[np.int64] | None, k: int
+) -> tuple[Codebook, Coded]:
+    """The values that k records have, the others together; and the records with these."""
+    values: list[Any] = found.values.to_pylist()
+    codes = np.where(found.codes < 0, len(values), found.codes).astype(np.int64)  # the last: missing
+    counts = _count(codes, people, len(values) + 1)
+    if declared.missing_is_value and 0 < counts[-1] < k:
+        raise _wrong(
+            name, f"fewer than k = {k} records lack a value of column {name!r}: list the values, null among them"
+        )
+    present = np.flatnonzero(counts[:-1])  # the column may have values that no record here has
+    gone = {int(code) for code in present if counts[code] < k}
+    if gone and column is not ColumnType.STRING:
+        detail = (
+            f"column {name!r} has {len(gone)} values that fewer than k = {k} records have: list the values there may be"
+        )
+        raise _wrong(name, detail)
+    gone |= {int(code) for code in present if gone and values[code] == OTHER}
+    for code in present[np.argsort(counts[present], kind="stable")]:
+        together = np.isin(codes, list(gone))
+        if not gone or _count(np.where(together, 0, 1), people, 2)[0] >= k:
+            break
+        gone.add(int(code))
+    book = [values[code] for code in present if code not in gone] + ([OTHER] if gone else [])
+    if gone:
+        found = found.with_text(OTHER, instead_of=gone)
+    if declared.missing_is_value and counts[-1]:
+        book.append(None)
+    return Codebook(name, column, tuple(book), from_data=True), found
+
+
+def _wrong(name: str, detail: str) -> InvalidError:
+    return InvalidError(detail, errors=[FieldError(pointer("nominal", name), detail)])

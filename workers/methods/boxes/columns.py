@@ -1,0 +1,112 @@
+"""The columns of a box release: two ends of what has an order, sets of what has none, each in the column's own type."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.box_columns import ColumnKind, typed
+from app.contracts.boxes import BoxesSpec
+from app.contracts.datasets import ColumnType
+from surebox_verify.core.types import BoolArray, FloatArray
+from workers.algorithms.boxes.sides import Boxes
+from workers.frames.release import Taken
+from workers.frames.values import lists, taken, texts, whole_numbers
+from workers.methods.boxes.codebooks import Codebook
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How the columns of a specification are shown: kinds and types by name, codebooks of the nominal ones."""
+
+    spec: BoxesSpec
+    kinds: Mapping[str, ColumnKind]
+    types: Mapping[str, ColumnType]
+    books: Mapping[str, Codebook]
+
+    @property
+    def numeric(self) -> list[str]:
+        """Columns with two ends, in the specification's order."""
+        return [name for name in self.spec.columns if self.kinds[name] is not ColumnKind.NOMINAL]
+
+    @property
+    def nominal(self) -> list[str]:
+        """Columns with sets, in the specification's order."""
+        return [name for name in self.spec.columns if self.kinds[name] is ColumnKind.NOMINAL]
+
+
+def release_columns(
+    shown: Shown, boxes: Boxes, weights: FloatArray | None, of_row: NDArray[np.signedinteger]
+) -> dict[str, Any]:
+    """One row a record: its box, the sides of the box, and what each of its records weighs.
+
+    Parameters
+    ----------
+    shown
+        The columns.
+    boxes
+        In the specification's order.
+    weights
+        Of a record of each box, shape (B,); None where records are not weighed.
+    of_row
+        Box of each row.
+    """
+    columns: dict[str, Any] = {"box": Taken(np.arange(1, len(boxes.counts) + 1), of_row)}
+    numeric, nominal = shown.numeric, shown.nominal
+    for name in shown.spec.columns:
+        if name in numeric:
+            index = numeric.index(name)
+            columns[f"{name}_lo"] = Taken(_ends(shown, name, boxes.lower[:, index]), of_row)
+            columns[f"{name}_hi"] = Taken(_ends(shown, name, boxes.upper[:, index]), of_row)
+        else:
+            columns |= _sets(shown.books[name], name, boxes.sets[nominal.index(name)], of_row)
+    if weights is not None:
+        columns["weight"] = Taken(weights, of_row)
+    return columns
+
+
+def release_schema(shown: Shown, *, weighed: bool) -> list[dict[str, str]]:
+    """Names and types of the release's columns."""
+    columns = [("box", "integer")]
+    for name in shown.spec.columns:
+        if shown.kinds[name] is not ColumnKind.NOMINAL:
+            columns += [(f"{name}_{end}", _type(shown, name)) for end in ("lo", "hi")]
+            continue
+        columns += [(name, "string")] if shown.books[name].tree is not None else []
+        columns.append((f"{name}_set", "list"))
+    columns += [("weight", "number")] if weighed else []
+    columns += [(name, str(shown.types[name])) for name in shown.spec.keep]
+    return [{"name": name, "type": kind} for name, kind in columns]
+
+
+def _type(shown: Shown, name: str) -> str:
+    return "number" if shown.kinds[name] is ColumnKind.NUMBER else str(shown.types[name])
+
+
+def _ends(shown: Shown, name: str, ends: FloatArray) -> Any:
+    """Bounds in the column's type; missing where a box has none."""
+    kind, column = shown.kinds[name], shown.types[name]
+    if kind is ColumnKind.NUMBER:
+        return ends
+    if kind is ColumnKind.ORDINAL:
+        return taken([typed(value, column) for value in shown.spec.ordinal[name]], column, ends)
+    return whole_numbers(ends, column)
+
+
+def _sets(book: Codebook, name: str, sets: BoolArray, of_row: NDArray[np.signedinteger]) -> dict[str, Taken]:
+    """The set of each box, and its node in the hierarchy; few sets are many boxes'."""
+    packed = np.packbits(sets, axis=1)
+    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    distinct: BoolArray = np.take(sets, first, axis=0)
+    places = which.reshape(-1)[of_row]
+    rows: list[list[bool]] = distinct.tolist()
+    held = [[value for value, is_in in zip(book.values, row, strict=True) if is_in] or None for row in rows]
+    found = {f"{name}_set": Taken(lists(held, book.type), places)}
+    if book.tree is None:
+        return found
+    present = distinct.sum(axis=1) > 0
+    nodes = book.tree.covering(distinct | ~present[:, None])
+    labels = [book.labels[node] if is_in else None for node, is_in in zip(nodes, present.tolist(), strict=True)]
+    return {name: Taken(texts(labels), places)} | found

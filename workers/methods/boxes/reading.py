@@ -1,0 +1,242 @@
+"""The columns of a specification as the algorithm works on them: numbers, and codes of values; records in an order.
+
+Whole numbers, days and ranks are numbers. What becomes of missing values is decided here, and which records take part.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
+from app.contracts.boxes import Bounds, BoxesSpec, MissingCells
+from app.contracts.datasets import ColumnType
+from app.errors import FieldError, InfeasibleError, InvalidError, pointer
+from surebox_verify.core.types import FloatArray
+from workers.algorithms.boxes import sides
+from workers.algorithms.core.ordering import canonical_order
+from workers.frames.codes import Coded, Codes, coded_columns
+from workers.frames.columns import numeric_columns
+from workers.methods.boxes.arranged import Order
+from workers.methods.boxes.codebooks import Codebook, codebook
+
+#: A column whose outer bounds are declared is given snug bounds in steps of this share of their distance.
+_SNUG_SHARE: Final = 0.01
+#: A snug bound of whole numbers leaves at least so many of them.
+_SNUG_UNITS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Columns of the dataset in canonical order; `values` (N, n) with NaN where missing, and codes (N,)."""
+
+    values: FloatArray
+    coded: tuple[Coded, ...]
+    persons: Codes | None
+    survey: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records that take part, in canonical order.
+
+    Attributes
+    ----------
+    x
+        Numbers, shape (M, n).
+    nominal
+        The nominal columns of these records.
+    books
+        Their codebooks, by name.
+    rows
+        Where each record stands in the dataset, shape (M,).
+    persons, survey
+        Number of each record's person, and its design weight, shape (M,); None where none are asked for.
+    """
+
+    x: FloatArray
+    nominal: tuple[sides.NominalColumn, ...]
+    books: Mapping[str, Codebook]
+    rows: NDArray[np.int64]
+    persons: Codes | None
+    survey: FloatArray | None
+
+
+def kinds_of(spec: BoxesSpec, types: Mapping[str, ColumnType]) -> dict[str, ColumnKind]:
+    """How each column is cut and published."""
+    kinds = {name: kind_of(spec, name, types[name]) for name in spec.columns}
+    return {name: ColumnKind.NUMBER if kind is ColumnKind.INTEGER else kind for name, kind in kinds.items()}
+
+
+def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Read:
+    """Read the columns.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    spec
+        What is asked.
+    order
+        Of its columns.
+    types
+        Of the dataset's columns.
+
+    Raises
+    ------
+    InvalidError
+        Values that cannot be computed with, or that a declared order does not have.
+    """
+    plain = [name for name in order.numeric if name not in spec.ordinal]
+    table = numeric_columns(path, plain)
+    values = np.empty((len(table.values), len(order.numeric)), order="F")
+    errors = [
+        FieldError(_place(spec, name), f"column {name!r} has {table.wide[index]} integers beyond 2^53 in size")
+        for index, name in enumerate(plain)
+        if table.wide[index]
+    ]
+    for index, name in enumerate(plain):
+        values[:, order.place[name]] = table.values[:, index]
+    ranked = [name for name in order.numeric if name in spec.ordinal]
+    for name, found in zip(ranked, coded_columns(path, ranked), strict=True):
+        codes, strange = found.among([typed(value, types[name]) for value in spec.ordinal[name]])
+        values[:, order.place[name]] = np.where(codes < 0, np.nan, codes)
+        if strange:
+            detail = f"{strange} records have a value of column {name!r} that its order does not list"
+            errors.append(FieldError(pointer("ordinal", name), detail))
+    if errors:
+        raise InvalidError("columns that cannot become boxes; see `errors`", errors=errors)
+    persons = None if spec.person is None else coded_columns(path, [spec.person])[0].codes
+    survey = None if spec.survey_weight is None else numeric_columns(path, [spec.survey_weight]).values[:, 0]
+    return Read(values, tuple(coded_columns(path, order.nominal)), persons, survey)
+
+
+def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Records:
+    """The records that take part, in canonical order, with the codebooks that they have.
+
+    Parameters
+    ----------
+    found
+        The columns.
+    spec, order, types
+        As in `read`.
+
+    Raises
+    ------
+    InvalidError
+        Missing values that are refused, or values that a codebook does not have.
+    InfeasibleError
+        Fewer than k records have all values.
+    """
+    rows = _taking_part(found, spec, order)
+    persons = None if found.persons is None else found.persons[rows]
+    people = None if persons is None else persons.astype(np.int64)
+    books, columns = {}, []
+    for name, column in zip(order.nominal, found.coded, strict=True):
+        declared = spec.nominal.get(name, NominalColumn())
+        books[name], codes = codebook(name, types[name], declared, column.taking(rows), people=people, k=spec.k)
+        columns.append(codes)
+    x, order_of_rows = _in_order(found.values, rows, columns)
+    return Records(
+        x=x,
+        nominal=tuple(
+            sides.NominalColumn(codes[order_of_rows], len(books[name].values), books[name].tree, books[name].from_data)
+            for name, codes in zip(order.nominal, columns, strict=True)
+        ),
+        books=books,
+        rows=rows[order_of_rows],
+        persons=None if persons is None else persons[order_of_rows],
+        survey=None if found.survey is None else found.survey[rows[order_of_rows]],
+    )
+
+
+def numeric_kinds(spec: BoxesSpec, order: Order, kinds: Mapping[str, ColumnKind]) -> tuple[sides.NumericColumn, ...]:
+    """What the numeric columns are, in their order."""
+    return tuple(_numeric(spec, name, kinds[name]) for name in order.numeric)
+
+
+def domain_of(spec: BoxesSpec, name: str) -> tuple[float, float] | None:
+    """The declared outer bounds of a numeric column as numbers; an ordinal column's are its ranks."""
+    if name in spec.ordinal:
+        return 0.0, float(len(spec.ordinal[name]) - 1)
+    if (declared := spec.domains.get(name)) is None:
+        return None
+    lo, hi = (float(end) if isinstance(end, (int, float)) else float(end.toordinal() - _EPOCH) for end in declared)
+    return lo, hi
+
+
+#: Day number of 1970-01-01, from which days are counted.
+_EPOCH: Final = 719_163
+
+
+def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
+    width = float(spec.minimum_width.get(name, 0.0))
+    if kind is ColumnKind.ORDINAL:
+        return sides.NumericColumn(step=1.0, minimum_width=width, ranks=len(spec.ordinal[name]))
+    grid, whole = spec.grid.get(name), kind is not ColumnKind.NUMBER
+    if spec.bounds is not Bounds.SNUG:
+        step = (1.0 if whole else None) if grid is None else float(grid)
+        return sides.NumericColumn(step=step, minimum_width=width)
+    snug = None if grid is None else float(grid)
+    if snug is None and (domain := domain_of(spec, name)) is not None:
+        snug = _SNUG_SHARE * (domain[1] - domain[0])
+    if snug is not None and whole:
+        snug = max(_SNUG_UNITS, float(np.ceil(snug)))
+    return sides.NumericColumn(step=1.0 if whole else None, snug=snug, minimum_width=width)
+
+
+def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
+    lacking = [np.isnan(column) for column in found.values.T]
+    lacking += [
+        np.zeros(0, dtype=np.bool_) if _missing_is_value(spec, name) else column.codes < 0
+        for name, column in zip(order.nominal, found.coded, strict=True)
+    ]
+    counts = {name: int(np.count_nonzero(each)) for name, each in zip(order.place, lacking, strict=True)}
+    if spec.missing is MissingCells.REFUSE and any(counts.values()):
+        errors = [
+            FieldError(_place(spec, name), f"column {name!r} has {count} missing values")
+            for name, count in counts.items()
+            if count
+        ]
+        raise InvalidError("missing values; `missing` says what may become of them", errors=errors)
+    rows = np.arange(len(found.values))
+    if spec.missing is MissingCells.DROP and any(counts.values()):
+        incomplete = np.zeros(len(rows), dtype=np.bool_)
+        for each in lacking:
+            if len(each):
+                incomplete |= each
+        rows = np.flatnonzero(~incomplete)
+        if len(rows) < spec.k:
+            detail = f"k = {spec.k} asked, {len(rows)} complete records: the largest k is {len(rows)}"
+            raise InfeasibleError(detail, errors=[FieldError("/k", detail)])
+    return rows
+
+
+def _missing_is_value(spec: BoxesSpec, name: str) -> bool:
+    declared = spec.nominal.get(name)
+    return declared is not None and (declared.missing_is_value or None in (declared.values or ()))
+
+
+def _in_order(
+    values: FloatArray, rows: NDArray[np.int64], codes: Sequence[Codes]
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Numbers of the records in canonical order, row by row, and the places of these among `rows`."""
+    n = values.shape[1]
+    taking = np.empty((len(rows), n + len(codes)))
+    for index in range(n):
+        taking[:, index] = values[:, index] if len(rows) == len(values) else values[rows, index]
+    for index, column in enumerate(codes):
+        taking[:, n + index] = column
+    taking += 0.0  # zero has no sign
+    known = np.where(np.isnan(taking), np.inf, taking) if np.isnan(taking.sum()) else taking
+    order = canonical_order(known)
+    if codes:
+        taking = np.ascontiguousarray(taking[:, :n])
+    return taking.take(order, axis=0, mode="clip"), order  # without `clip` it is first put elsewhere
+
+
+def _place(spec: BoxesSpec, name: str) -> str:
+    return pointer("columns", spec.columns.index(name))

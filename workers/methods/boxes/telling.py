@@ -1,0 +1,98 @@
+"""What boxes tell of each column: how wide they are, what they determine, and what they give away of sensitive ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surebox_verify.core.types import FloatArray
+from workers.algorithms.boxes.sides import Boxes
+from workers.algorithms.tables.homogeneity import homogeneity
+from workers.frames.codes import coded_columns
+from workers.methods.boxes.columns import Shown
+from workers.methods.boxes.demands import ordered
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What boxes tell of sensitive columns, by name."""
+
+    share_certain: Mapping[str, float] = field(default_factory=dict)
+    share_nearly_certain: Mapping[str, float] = field(default_factory=dict)
+    t: Mapping[str, float] = field(default_factory=dict)
+
+
+def told_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[np.signedinteger]) -> Told:
+    """What boxes tell of the specification's sensitive columns.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    shown
+        The columns.
+    rows, box
+        The released records, and the box of each.
+    """
+    names = shown.spec.sensitive
+    found = {}
+    for name, column in zip(names, coded_columns(path, names), strict=True):
+        codes = np.unique(column.codes[rows], return_inverse=True)[1].astype(np.int64)
+        gaps = 1 if (column.codes[rows] < 0).any() else 0  # then the first of them is the missing value
+        found[name] = homogeneity(box.astype(np.int64), codes - gaps)
+    return Told(
+        {name: one.share_certain for name, one in found.items()},
+        {name: one.share_nearly_certain for name, one in found.items()},
+        {
+            name: one.t_ordered if ordered(shown.spec, name, shown.types[name]) else one.t_equal
+            for name, one in found.items()
+        },
+    )
+
+
+def sides_told(shown: Shown, boxes: Boxes) -> dict[str, Any]:
+    """Mean width, share of determined values and normalized certainty penalty of every column.
+
+    Parameters
+    ----------
+    shown
+        The columns.
+    boxes
+        In the specification's order.
+
+    Notes
+    -----
+    science.md section 5: NCP is width/range, or |S|/m, 0 if |S| = 1. Rows without a value do not count.
+    """
+    mean_width, determined, ncp = {}, {}, {}
+    for index, name in enumerate(shown.numeric):
+        lower, upper = boxes.lower[:, index], boxes.upper[:, index]
+        there = ~np.isnan(lower)
+        width, counts = (upper - lower)[there], boxes.counts[there]
+        extent = float(upper[there].max() - lower[there].min()) if there.any() else 0.0
+        mean_width[name] = _mean(width, counts)
+        determined[name] = _mean((width == 0.0).astype(np.float64), counts)
+        ncp[name] = mean_width[name] / extent if extent > 0.0 else 0.0
+    for index, name in enumerate(shown.nominal):
+        size = boxes.sets[index].sum(axis=1)
+        there = size > 0
+        size, counts = size[there], boxes.counts[there]
+        determined[name] = _mean((size == 1).astype(np.float64), counts)
+        ncp[name] = _mean(np.where(size == 1, 0.0, size / boxes.sets[index].shape[1]), counts)
+    return {
+        "mean_width": mean_width,
+        "share_determined": _in_order(shown.spec.columns, determined),
+        "ncp": _in_order(shown.spec.columns, ncp),
+    }
+
+
+def _in_order(names: Sequence[str], found: Mapping[str, float]) -> dict[str, float]:
+    return {name: found[name] for name in names}
+
+
+def _mean(values: FloatArray, counts: NDArray[np.int64]) -> float:
+    total = float(counts.sum())
+    return float(values @ counts) / total if total else 0.0

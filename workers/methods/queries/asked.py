@@ -1,0 +1,64 @@
+"""What queries ask of a release: closed intervals of its numbers and days, and values of its other columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: By column an interval, null for an open end, or the values that count, as a specification has them.
+Queries: TypeAlias = Sequence[Mapping[str, Any]]
+
+_EPOCH: Final = date(1970, 1, 1)
+#: An end that is open in a column that is asked about: beyond every value, but not beyond what is missing.
+_OPEN: Final = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Q queries: intervals (Q, n), infinite where a column is not asked about, and values by column."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    values: tuple[Mapping[str, frozenset[Any]], ...]
+
+
+def asked(queries: Queries, columns: Sequence[str]) -> Asked:
+    """Queries as arrays.
+
+    Parameters
+    ----------
+    queries
+        As they were sent.
+    columns
+        Columns of numbers or days, in the order of the arrays.
+    """
+    place = {name: index for index, name in enumerate(columns)}
+    lower = np.full((len(queries), len(columns)), -np.inf)
+    upper = np.full((len(queries), len(columns)), np.inf)
+    values: list[dict[str, frozenset[Any]]] = []
+    for row, query in enumerate(queries):
+        values.append({})
+        for name, restriction in query.items():
+            if isinstance(restriction, Mapping):
+                values[-1][name] = frozenset(key_of(value) for value in restriction["in"])
+                continue
+            lo, hi = (None if end is None else number_of(end) for end in restriction)
+            if lo is not None or hi is not None:
+                lower[row, place[name]] = -_OPEN if lo is None else lo
+                upper[row, place[name]] = _OPEN if hi is None else hi
+    return Asked(lower, upper, tuple(values))
+
+
+def number_of(end: float | str) -> float:
+    """A number, or a day as days since 1970."""
+    return float((date.fromisoformat(end) - _EPOCH).days) if isinstance(end, str) else float(end)
+
+
+def key_of(value: Any) -> Any:
+    """A value as it is compared: days by their text, and `true` is not 1."""
+    if isinstance(value, bool):
+        return (value,)
+    return value.isoformat() if isinstance(value, date) else value

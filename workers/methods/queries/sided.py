@@ -1,0 +1,135 @@
+"""The sides of a release's boxes as questions need them: numbers without gaps, and the sets of other columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.released.boxes import ReleasedBoxes
+from workers.methods.context import JobContext
+from workers.methods.queries.asked import key_of
+from workers.methods.released.boxes import released_boxes
+
+#: Half a unit of whole numbers reaches to the next one's, but for this much: neighbours do not touch.
+_HALF: Final = 0.5 - 2.0**-20
+#: Where boxes without a value of a column lie: beyond every number.
+BEYOND: Final = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumn:
+    """A column of sets.
+
+    Attributes
+    ----------
+    name
+        The column.
+    values
+        Place of each value in the codebook.
+    sets
+        The different sets, shape (T, m).
+    of_box
+        Number of each box's set, shape (B,).
+    """
+
+    name: str
+    values: Mapping[Any, int]
+    sets: BoolArray
+    of_box: IntArray
+
+    def shares(self, wanted: frozenset[Any]) -> FloatArray:
+        """(T,), which share of each set is among some values; 0 of an empty one."""
+        among = np.zeros(self.sets.shape[1], dtype=np.float64)
+        among[[place for value, place in self.values.items() if value in wanted]] = 1.0
+        found: FloatArray = (self.sets @ among) / np.maximum(self.sets.sum(axis=1), 1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sided:
+    """Boxes of a release for questions.
+
+    Attributes
+    ----------
+    numeric
+        Columns of numbers and days, in the order of the bounds.
+    lower, upper
+        Shape (B, n), n at least 1: one of zeros stands for none. Of whole numbers half a unit wider, so that widths say
+        how many of them there are; beyond every number where a box has none.
+    units
+        Unit of each column of whole numbers; 0 of others.
+    counts, of_row
+        As of the release.
+    sets
+        The other columns.
+    """
+
+    numeric: tuple[str, ...]
+    lower: FloatArray
+    upper: FloatArray
+    units: FloatArray
+    counts: IntArray
+    of_row: IntArray
+    sets: tuple[SetColumn, ...]
+
+    def numbered(self) -> IntArray | None:
+        """(B, d), number of the set of each box in each column, those of all columns numbered together."""
+        offsets = np.cumsum([0, *(len(one.sets) for one in self.sets)])
+        numbers = [one.of_box + offset for one, offset in zip(self.sets, offsets, strict=False)]
+        return np.column_stack(numbers) if numbers else None
+
+    def widened(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Closed intervals (Q, n) as the bounds are, in whole numbers where a column has them."""
+        if not self.numeric:
+            return np.full((len(lower), 1), -np.inf), np.full((len(upper), 1), np.inf)
+        whole = self.units > 0.0
+        lo, hi, unit = lower.copy(), upper.copy(), self.units[whole]
+        lo[:, whole] = np.ceil(lower[:, whole] / unit) * unit - _HALF * unit
+        hi[:, whole] = np.floor(upper[:, whole] / unit) * unit + _HALF * unit
+        empty = lo > hi  # no whole number lies in it: it is put where nothing does
+        return np.where(empty, -BEYOND, lo), np.where(empty, -BEYOND, hi)
+
+
+def sided(job: JobContext) -> Sided:
+    """The boxes of the release that is asked."""
+    release, boxes = job.releases["release_id"], released_boxes(job)
+    types = {column.name: column.type for column in release.columns}
+    orders: Mapping[str, Sequence[Any]] = release.spec.get("ordinal") or {}
+    plain = tuple(name for name in boxes.numeric if name not in orders)
+    units = np.array([_unit(name, types, release.spec) for name in plain])
+    places = [boxes.numeric.index(name) for name in plain]
+    lower, upper = boxes.lower[:, places] - _HALF * units, boxes.upper[:, places] + _HALF * units
+    missing = np.isnan(lower)
+    lower[missing] = upper[missing] = BEYOND
+    if not plain:
+        lower = upper = np.zeros((len(boxes.counts), 1))
+    sets = [
+        _distinct(name, codebook, matrix)
+        for name, codebook, matrix in zip(boxes.nominal, boxes.codebooks, boxes.sets, strict=True)
+    ]
+    sets += [_distinct(name, order, _ranks(boxes, name, len(order))) for name, order in orders.items()]
+    return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets))
+
+
+def _unit(name: str, types: Mapping[str, str], spec: Mapping[str, Any]) -> float:
+    """What the values of a column are multiples of; 0 of real numbers."""
+    if spec["bounds"] != "snug" and (step := (spec.get("grid") or {}).get(name)) is not None:
+        return float(step)
+    return 0.0 if types[f"{name}_lo"] == "number" else 1.0
+
+
+def _ranks(boxes: ReleasedBoxes, name: str, size: int) -> BoolArray:
+    """(B, size), the values of a declared order that each box has; none where it has no bounds."""
+    index = boxes.numeric.index(name)
+    rank = np.arange(size)
+    return (boxes.lower[:, index, None] <= rank) & (rank <= boxes.upper[:, index, None])
+
+
+def _distinct(name: str, codebook: Sequence[Any], matrix: BoolArray) -> SetColumn:
+    _, first, which = np.unique(np.packbits(matrix, axis=1), axis=0, return_index=True, return_inverse=True)
+    of_box: NDArray[np.int64] = which.reshape(-1).astype(np.int64)
+    values = {key_of(value): place for place, value in enumerate(codebook)}
+    return SetColumn(name, values, np.take(matrix, first, axis=0), of_box)
