@@ -14,6 +14,7 @@ import uvicorn
 from sqlalchemy import delete, event, insert, select, update
 
 from app.auth.keys import create_key
+from app.certificates.signing import new_pem
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState, Progress
 from app.db.models.dataset import dataset
@@ -27,6 +28,7 @@ from app.main import create_app
 from app.settings import Settings
 
 SECRET = "a secret of at least thirty-two characters"
+SIGNING_KEY = new_pem()
 COLUMNS = [
     {"name": "age", "type": "integer", "missing": 0, "distinct": 40},
     {"name": "hours", "type": "number", "missing": 0, "distinct": 20},
@@ -42,6 +44,7 @@ def settings_of(database_url: str, redis_url: str, folder: Path, **more: Any) ->
         storage_url=f"file:{folder}",
         server_secret=more.pop("server_secret", SECRET),
         requests_per_minute=more.pop("requests_per_minute", 1_000_000),
+        signing_key=SIGNING_KEY,
         **more,
     )
 

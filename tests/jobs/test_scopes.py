@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from app.auth.principal import Scope
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
 from app.contracts.log import LogAction
+from app.db.models.certificate import certificate
 from app.db.models.provenance import provenance
 from app.db.repositories import claims, families, log
 from app.db.repositories.job_results import StoredResult
@@ -31,6 +33,7 @@ SIGNS = {
     "planted_label": "release",
     "planted_data": "data",
     "planted_public": "public provenance",
+    "planted_certificate": "certificate",
     '"estimate":38.6': "statistics",
     '"dataset_ids"': "family",
     '"previous"': "log",
@@ -80,6 +83,8 @@ TABLE: dict[str, dict[str, str]] = {
         "releases:read": "release, statistics",
         "jobs:read": "release, statistics",
     },
+    "GET /v1/releases/{release_id}/certificate": {"releases:read": "certificate", "jobs:read": "certificate"},
+    "GET /v1/revocations": {"releases:read": "", "jobs:read": ""},
     "GET /v1/releases/{draft_id}/report": {"jobs:read": "release, statistics"},
     "PATCH /v1/releases/{release_id}": {"releases:write": "", "admin": "release"},
     "DELETE /v1/releases/{release_id}": {"releases:write": ""},
@@ -166,6 +171,9 @@ def planted(service: Service, job_id: str, dataset_id: str) -> str:
         unit.connection.exec_driver_sql(f"UPDATE release_file SET bytes = 12 WHERE key = '{key}'")
         public = provenance.update().where(provenance.c.job_id == job_id).values(public={"of": "planted_public"})
         unit.connection.execute(public)
+        facts = {"position": int(release_id[-8:], 16), "sha256": release_id, "envelope": b'{"planted_certificate":""}'}
+        issued = {"owner": service.owner, "issued_at": datetime.now(UTC)}
+        unit.connection.execute(certificate.insert().values(release_id=release_id, **facts, **issued))
     return release_id
 
 
