@@ -10,6 +10,7 @@ from app.contracts.boxes import BoxesSpec
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag
 from app.contracts.groups import GroupResult, GroupSpec, GroupSummary
+from app.contracts.influence import FrontierResult, FrontierSpec, InfluenceResult, InfluenceSpec
 from app.contracts.ingest import IngestSpec
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.linkage import LinkageResult, LinkageSpec
@@ -45,7 +46,7 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.WEIGHED,
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
             ),
-            answers=frozenset({"table", "composition", "determination", "linkage", "count", "classify"}),
+            answers=frozenset({"table", "composition", "determination", "influence", "linkage", "count", "classify"}),
         ),
         Method(
             UncertainSpec,
@@ -59,13 +60,13 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.REPEATED_DRAW,
             ),
             draws=True,
-            answers=frozenset({"table", "composition", "linkage", "count", "classify"}),
+            answers=frozenset({"table", "composition", "influence", "linkage", "count", "classify"}),
         ),
         Method(
             CondensationSpec,
             CondensationResult,
             flags=(Flag.GROUPS_OF_ONE, Flag.KEPT_COLUMNS_NOT_COUNTED),
-            answers=frozenset({"table", "composition", "linkage", "count", "classify"}),
+            answers=frozenset({"table", "composition", "influence", "linkage", "count", "classify"}),
         ),
         Method(
             SwapsSpec,
@@ -79,6 +80,8 @@ METHODS: Final[dict[str, Method]] = {
         Method(TableSpec, TableResult),
         Method(CompositionSpec, CompositionResult),
         Method(DeterminationSpec, DeterminationResult),
+        Method(InfluenceSpec, InfluenceResult),
+        Method(FrontierSpec, FrontierResult),
         Method(CountSpec, Counts, summary=CountsSummary),
         Method(ClassifySpec, Classified, summary=ClassifiedSummary),
         Method(ReleaseReportSpec, ReleaseReport, summary=ReleaseReportSummary),
@@ -92,7 +95,7 @@ FOR_ALL: Final = frozenset({"release_report"})
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: Final[dict[JobKind, frozenset[str]]] = {
     JobKind.ANONYMIZATION: frozenset(),
-    JobKind.AUDIT: frozenset({"frontier"}),
+    JobKind.AUDIT: frozenset(),
     JobKind.QUERY: frozenset(),
     JobKind.REPORT: frozenset(),
 }

@@ -8,7 +8,7 @@ from app.contracts.jobs import JobKind
 from app.contracts.method import Method
 from app.contracts.methods import FOR_ALL, METHODS, answering
 from app.errors import FieldError
-from app.jobs import attacks, boxes, condensation, groups, linkage, queries, swaps, tables, uncertain
+from app.jobs import attacks, boxes, condensation, groups, influence, linkage, queries, swaps, tables, uncertain
 from app.jobs.inputs import Given
 
 
@@ -44,6 +44,8 @@ RULES: Final[dict[str, Rules]] = {
     "table": Rules(tables.check),
     "composition": Rules(attacks.check_composition, attacks.fill_composition),
     "determination": Rules(attacks.check_determination),
+    "influence": Rules(influence.check_influence, influence.fill_influence),
+    "frontier": Rules(influence.check_frontier, influence.fill_frontier),
     "count": Rules(queries.check_count),
     "classify": Rules(queries.check_classify),
     "release_report": Rules(nothing_wrong),

@@ -90,6 +90,10 @@ class Bench:
             state = runner.step(state, rng=rng)
         return runner.finish(state, job, rng=rng)
 
+    def spec(self, spec: Mapping[str, Any]) -> JobSpec:
+        """A specification as its method reads it."""
+        return METHODS[spec["method"]].spec.model_validate(spec)
+
     def release(self, name: str, spec: Mapping[str, Any], *, seed: int = 0) -> str:
         """Run an anonymization and keep its release under a name."""
         outcome = self.run(spec, seed=seed)

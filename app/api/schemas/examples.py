@@ -142,6 +142,21 @@ AUDITS: Final = _named(
             "grid": {"income": 100.0},
             "require": {"share_determined": 0.05, "share_certain": 0.2},
         },
+        "influence: what single records decide": {"method": "influence", "release_ids": [RELEASE], "records": 1},
+        "influence: no published number may follow a record": {
+            "method": "influence",
+            "release_ids": [RELEASE],
+            "records": 1,
+            "require": {"slope": 0.2},
+        },
+        "frontier: what each k costs": {"method": "frontier", **_QUASI_IDENTIFIERS, "k": [2, 3]},
+        "frontier: for one mean, in public limits": {
+            "method": "frontier",
+            **_QUASI_IDENTIFIERS,
+            "k": [2, 4],
+            "statistics": [{"kind": "mean", "of": ["income"]}],
+            "domains": {"age": [0, 120]},
+        },
         "table: what is demanded of a table that others anonymized": {
             "method": "table",
             "dataset_id": DATASET,

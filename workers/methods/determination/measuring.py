@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from workers.algorithms.tables.homogeneity import determined as share_determined
 from workers.algorithms.tables.homogeneity import homogeneity, points
 from workers.frames.codes import Coded, coded_columns
 from workers.frames.generalized import Generalized, generalized
+from workers.frames.quasi_identifiers import cells
 from workers.methods.context import JobContext
 
 #: Types of bounds whose values are whole.
@@ -28,6 +30,8 @@ class Determined:
     ----------
     id
         Of the release.
+    ncp
+        Mean normalized certainty penalty of its cells.
     boxes
         Its different rows.
     counts
@@ -43,6 +47,7 @@ class Determined:
     """
 
     id: str
+    ncp: float
     boxes: Generalized
     counts: NDArray[np.int64]
     whole: frozenset[str]
@@ -51,10 +56,25 @@ class Determined:
     box: NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is said of a release: its id, the specification of its job, and the types of its columns."""
+
+    id: str
+    spec: Mapping[str, Any]
+    types: Mapping[str, str]
+
+
 def read(job: JobContext, role: str) -> Determined:
     """Read one release."""
-    release, path = job.releases[role], job.release_path(role)
+    release = job.releases[role]
     types = {column.name: str(column.type) for column in release.columns}
+    return read_file(job.release_path(role), Described(release.id, release.spec, types))
+
+
+def read_file(path: Path, release: Described) -> Determined:
+    """Read one release from its Parquet file."""
+    types = release.types
     columns = tuple(release.spec["columns"])
     wanted = [
         QuasiIdentifier(name, Form.SET, (f"{name}_set",))
@@ -68,6 +88,7 @@ def read(job: JobContext, role: str) -> Determined:
     kept = coded_columns(path, names)
     return Determined(
         id=release.id,
+        ncp=float(np.mean([one.certainty.mean() for one in cells(path, wanted)])),
         boxes=boxes,
         counts=np.bincount(boxes.of_row).astype(np.int64),
         whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),

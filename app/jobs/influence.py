@@ -1,0 +1,38 @@
+"""What the specifications of `influence` and `frontier` and what they name decide before a job is accepted."""
+
+from app.contracts.influence import FrontierSpec, InfluenceSpec
+from app.contracts.inputs import listed
+from app.errors import FieldError
+from app.jobs import boxes
+from app.jobs.inputs import Given
+
+
+def fill_influence(spec: InfluenceSpec, given: Given) -> InfluenceSpec:
+    """The specification with the releases' original."""
+    originals = [one.dataset_id for one in listed(given.releases, "release_ids").values()]
+    return spec.model_copy(update={"dataset_id": spec.dataset_id or next(iter(originals), None)})
+
+
+def check_influence(spec: InfluenceSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these releases, each with its pointer."""
+    return [
+        FieldError(f"/{role}", f"its original is {one.dataset_id}: audit it by itself")
+        for role, one in listed(given.releases, "release_ids").items()
+        if one.dataset_id != spec.dataset_id
+    ]
+
+
+def fill_frontier(spec: FrontierSpec, given: Given) -> FrontierSpec:
+    """The specification with the statistics that `boxes` has by default."""
+    filled = boxes.fill(spec.at(spec.k[0]), given)
+    return spec.model_copy(update={"statistics": filled.statistics})
+
+
+def check_frontier(spec: FrontierSpec, given: Given) -> list[FieldError]:
+    """Everything that is wrong at some k, once, each with its pointer."""
+    found: dict[FieldError, None] = {}
+    for index, k in enumerate(spec.k):
+        for one in boxes.check(spec.at(k), given):
+            where = f"/k/{index}" if one.pointer == "/k" else one.pointer
+            found.setdefault(FieldError(where, one.detail))
+    return list(found)

@@ -1,0 +1,72 @@
+"""The audits `influence` and `frontier`, on data with one far record."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from app.contracts.boxes import BoxesSpec
+from tests.methods.in_process import Bench
+
+COLUMNS = ["x", "y"]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    rng = np.random.default_rng(9)
+    values = rng.normal(size=(200, 2))
+    values[17] = [40.0, 0.0]
+    bench.dataset("far", pl.DataFrame(values, schema=COLUMNS))
+    return bench
+
+
+def found_by(bench: Bench, **change: object) -> dict[str, dict[str, float]]:
+    name = bench.release(str(change), {"dataset_id": "far", "columns": COLUMNS, "k": 4} | change)
+    result = bench.run({"method": "influence", "release_ids": [name], "records": 2}).result
+    assert result["releases"][0]["runs"] == 5
+    assert result["passed"] == (not result["findings"])
+    return {one["number"]: one for one in result["releases"][0]["numbers"]}
+
+
+def test_an_outer_bound_taken_from_the_data_is_the_far_records_value(bench: Bench) -> None:
+    numbers = found_by(bench, method="boxes")
+    assert numbers["x_hi, greatest"]["slope"] == pytest.approx(1.0, abs=1e-3)
+    assert numbers["x_hi, greatest"]["change"] > 0.9
+    assert numbers["variance(x) estimate"]["change"] > 0.5  # one record is most of the variance
+    assert numbers["rows"]["slope"] == 0.0
+
+
+def test_declared_domains_take_the_outer_bound_from_the_record(bench: Bench) -> None:
+    numbers = found_by(bench, method="boxes", domains={"x": [-50.0, 100.0], "y": [-50.0, 50.0]})
+    assert numbers["x_hi, greatest"]["slope"] == numbers["x_hi, greatest"]["change"] == 0.0
+
+
+def test_a_common_scale_that_one_record_decides_is_found_and_dismissal_mends_it(bench: Bench) -> None:
+    noise = {"method": "uncertain", "scales": "common"}
+    decided = found_by(bench, **noise, dismiss=0.0)["x_scale, greatest"]
+    mended = found_by(bench, **noise, dismiss=0.05)["x_scale, greatest"]
+    assert decided["change"] > 0.5
+    assert mended["change"] < 0.2
+
+
+def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> None:
+    spec = {"method": "frontier", "dataset_id": "far", "columns": COLUMNS, "k": [3, 20, 150]}
+    found = bench.run(spec | {"domains": {"x": [-50.0, 100.0], "y": [-50.0, 50.0]}}).result
+    three, twenty, all_in_one = found["points"]
+    assert [one["k"] for one in found["points"]] == [3, 20, 150]
+    assert three["ncp"] < twenty["ncp"] < all_in_one["ncp"] == pytest.approx(1.0)
+    assert all_in_one["boxes"] == 1
+    narrow = {(one["kind"], *one["of"]): one["width"] for one in three["statistics"]}
+    wide = {(one["kind"], *one["of"]): one["width"] for one in twenty["statistics"]}
+    assert len(narrow) == 5
+    assert narrow["mean", "x"] < wide["mean", "x"]
+    assert found["passed"]
+    fields = set(BoxesSpec.model_fields) - {"formats", "publish", "gate", "allow_repeat"}
+    assert fields <= set(type(bench.spec(spec)).model_fields)
+
+
+def test_what_boxes_refuse_a_frontier_refuses_at_the_same_place(bench: Bench) -> None:
+    with pytest.raises(AssertionError, match="/k/1"):
+        bench.run({"method": "frontier", "dataset_id": "far", "columns": COLUMNS, "k": [3, 500]})
+    with pytest.raises(ValueError, match="twice"):
+        bench.run({"method": "frontier", "dataset_id": "far", "columns": ["x", "x"]})

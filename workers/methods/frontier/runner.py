@@ -1,0 +1,131 @@
+"""Runner of the audit `frontier`: boxes for one k after the other, of which nothing is published."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from app.contracts.findings import Finding, Severity
+from app.contracts.influence import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
+from app.contracts.jobs import Progress
+from app.contracts.releases import ReleaseFormat
+from app.errors import SureboxError
+from workers.methods.boxes.runner import BoxesRunner
+from workers.methods.context import JobContext
+from workers.methods.determination.measuring import Described, determined, read_file
+from workers.methods.outcome import Outcome, ReleaseDraft
+from workers.methods.rerun import Again, run_again
+
+MEANING = {
+    "width": "How far the guaranteed range of a statistic reaches: what readers are left uncertain about.",
+    "ncp": "How much of each cell is left open, on average: 0 nothing, 1 the whole column.",
+    "share_determined": "Cells that leave one value only: a small k may hide who, and still show what.",
+    "boxes": "How many boxes the records fall into.",
+}
+_OURS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Advancing:
+    """Where the work stands: one k after the other."""
+
+    spec: FrontierSpec
+    job: JobContext = field(repr=False)
+    points: tuple[FrontierPoint, ...] = ()
+
+
+class FrontierRunner:
+    """Runs `boxes`."""
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Advancing:  # noqa: ARG002 - runs have their own
+        """Nothing is read before the first run."""
+        return Advancing(FrontierSpec.model_validate({**job.spec, "seed": None}), job)
+
+    def step(self, state: Advancing, *, rng: np.random.Generator) -> Advancing:  # noqa: ARG002
+        """Try the next k."""
+        return replace(state, points=(*state.points, _point(state, state.spec.k[len(state.points)])))
+
+    def done(self, state: Advancing) -> bool:
+        """Whether every k was tried."""
+        return len(state.points) == len(state.spec.k)
+
+    def progress(self, state: Advancing) -> Progress:
+        """Runs made."""
+        return Progress(fraction=len(state.points) / len(state.spec.k), stage="boxes")
+
+    def finish(self, state: Advancing, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+        """Report; there is no release."""
+        made = _result(state.points).model_dump(mode="json")
+        return Outcome(summary=made, result=made)
+
+
+def _point(state: Advancing, k: int) -> FrontierPoint:
+    job, share = state.job, len(state.points) / len(state.spec.k)
+    dumped = state.spec.at(k).model_dump(mode="json", by_alias=True)
+    again = Again("boxes", dumped, job.datasets["dataset_id"], job.dataset_path(), job.scratch / "again")
+    try:
+        made = run_again(BoxesRunner(), job, again, fraction=share, stage="boxes")
+    except SureboxError as error:
+        if error.status >= _OURS:
+            raise
+        return FrontierPoint(
+            k=k, boxes=None, kept=None, ncp=None, share_determined=None, statistics=(), infeasible=str(error)
+        )
+    draft = made.release
+    if draft is None:
+        raise ValueError("boxes made no release")
+    return _told(k, dumped, made, draft)
+
+
+def _told(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseDraft) -> FrontierPoint:
+    types = {str(one["name"]): str(one["type"]) for one in draft.columns}
+    released = read_file(draft.files[ReleaseFormat.PARQUET].path, Described("", spec, types))
+    found = determined(released, {})
+    return FrontierPoint(
+        k=k,
+        boxes=int(made.result["boxes"]),
+        kept=int(made.result["kept"]),
+        ncp=released.ncp,
+        share_determined={one.column: one.share_determined for one in found.columns},
+        statistics=tuple(
+            FrontierStatistic(kind=one["kind"], of=tuple(one["of"]), width=_width(one["guaranteed"]))
+            for one in made.result["statistics"]
+        ),
+        infeasible=None,
+    )
+
+
+def _width(guaranteed: Any) -> float | None:
+    """Of a range, or of the widest of several; None where one is unbounded."""
+    if guaranteed is None:
+        return None
+    ranges = guaranteed if isinstance(guaranteed[0], list | tuple) or guaranteed[0] is None else [guaranteed]
+    widths = [None if one is None else float(one[1]) - float(one[0]) for one in ranges]
+    return None if any(one is None for one in widths) else max(one for one in widths if one is not None)
+
+
+def _result(points: tuple[FrontierPoint, ...]) -> FrontierResult:
+    lost = [one for one in points if one.infeasible is not None]
+    had = [one for one in points if one.ncp is not None]
+    verdict = "No k can be had."
+    if had:
+        verdict = (
+            f"From k = {had[0].k} to k = {had[-1].k} the share of each cell that is left open goes from "
+            f"{had[0].ncp:.1%} to {had[-1].ncp:.1%}."
+        )
+    return FrontierResult(
+        points=points,
+        passed=not lost,
+        findings=tuple(
+            Finding(
+                audit="frontier",
+                severity=Severity.LOW,
+                detail=one.infeasible or "",
+                figure=float(one.k),
+                limit=float(max((had_one.k for had_one in had), default=0)),
+            )
+            for one in lost
+        ),
+        verdict=verdict,
+        meaning=MEANING,
+    )

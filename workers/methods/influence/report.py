@@ -1,0 +1,91 @@
+"""The audit `influence`: numbers that follow a record, what is required of them, and the whole in a sentence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from app.contracts.findings import Finding, Severity
+from app.contracts.influence import (
+    Influenced,
+    InfluenceDemands,
+    InfluencedRelease,
+    InfluenceResult,
+    InfluenceSpec,
+)
+from workers.methods.influence.trying import Effect
+
+MEANING: Final = {
+    "change": "A published number that changes much without one record tells whether that record is in the data.",
+    "slope": "A published number that moves as one record is moved tells that record's value.",
+    "records": "How many of the records tried change the number by the limit or more.",
+    "failed": "Without some records the job cannot be done at all: that it was done tells that they are there.",
+}
+_DEFAULT: Final = InfluenceDemands(slope=0.5, change=0.1)
+_SHOWN: Final = 200
+
+Told = tuple[str, Mapping[str, float], Sequence[Mapping[str, Effect]], int]
+
+
+def result(spec: InfluenceSpec, told: Sequence[Told]) -> InfluenceResult:
+    """The job's result.
+
+    Parameters
+    ----------
+    spec : what was asked.
+    told : of each release its id, its numbers on all records, the effects of every record tried, and failed runs.
+    """
+    require = spec.require or _DEFAULT
+    releases = tuple(_release(one, require) for one in told)
+    findings = tuple(sorted(_findings(releases, require), key=lambda one: -(one.figure or 0.0)))
+    return InfluenceResult(
+        releases=releases,
+        passed=not findings,
+        findings=findings,
+        verdict=_verdict(findings, spec.records),
+        meaning=MEANING,
+    )
+
+
+def _release(told: Told, require: InfluenceDemands) -> InfluencedRelease:
+    release_id, whole, tried, failed = told
+    numbers = [
+        Influenced(
+            number=name,
+            value=value,
+            change=max((one[name].change for one in tried), default=0.0),
+            slope=max((one[name].slope for one in tried), default=0.0),
+            records=sum(one[name].change >= (require.change or 0.1) for one in tried),
+        )
+        for name, value in whole.items()
+    ]
+    numbers.sort(key=lambda one: (-one.slope, -one.change, one.number))
+    return InfluencedRelease(
+        release_id=release_id, runs=1 + 2 * len(tried), failed=failed, numbers=tuple(numbers[:_SHOWN])
+    )
+
+
+def _findings(releases: Sequence[InfluencedRelease], require: InfluenceDemands) -> Iterator[Finding]:
+    for release in releases:
+        for one in release.numbers:
+            if require.slope is not None and one.slope > require.slope:
+                detail = (
+                    f"{one.number} in {release.release_id} follows one record's value: it moves by {one.slope:.0%} of "
+                    "what the record is moved; declare `domains`, or leave rare records out"
+                )
+                yield _finding(Severity.HIGH, detail, one.slope, require.slope)
+            elif require.change is not None and one.change > require.change:
+                detail = (
+                    f"{one.number} in {release.release_id} changes by {one.change:.0%} without one record: it tells "
+                    "that the record is there"
+                )
+                yield _finding(Severity.MEDIUM, detail, one.change, require.change)
+
+
+def _finding(severity: Severity, detail: str, figure: float, limit: float) -> Finding:
+    return Finding(audit="influence", severity=severity, detail=detail, figure=figure, limit=limit)
+
+
+def _verdict(findings: Sequence[Finding], records: int) -> str:
+    if not findings:
+        return f"No published number is decided by one of the {records} most extreme records."
+    more = f", and {len(findings) - 1} more numbers are decided by one record" if len(findings) > 1 else ""
+    return f"{findings[0].detail}{more}."
