@@ -1,0 +1,157 @@
+"""What holds of every method, asked of all of them: a method that is added is held to it without a line here."""
+
+import json
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app.api.schemas.examples import DATASET
+from app.contracts.flags import Flag
+from app.contracts.jobs import Queue
+from app.contracts.methods import METHODS
+from app.contracts.releases import ReleaseFormat
+from tests.methods.running import EXAMPLES, INCOMPLETE, Done, World, columns_of, examples, world
+from workers.methods.context import CancelRequestedError
+
+RELEASING = [pytest.param(body, id=name) for name, body in examples(making_releases=True)]
+EACH = [pytest.param(body, id=name) for name, body in examples()]
+SEEDED = {"seed": 4711}
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def ran(there: World) -> dict[str, Done]:
+    """Jobs that have run, by what was asked."""
+    return {}
+
+
+def run(there: World, ran: dict[str, Done], body: dict[str, Any]) -> Done:
+    asked = json.dumps(body, sort_keys=True)
+    if asked not in ran:
+        ran[asked] = there.run(body)
+    return ran[asked]
+
+
+def numbered(body: dict[str, Any]) -> dict[str, Any]:
+    """The same, with each record's number kept where a method keeps columns."""
+    if "keep" not in METHODS[body["method"]].spec.model_fields:
+        return body
+    return body | {"keep": [*body.get("keep", ()), "row"]}
+
+
+def test_every_method_has_two_examples() -> None:
+    assert {name: len(found) for name, found in EXAMPLES.items()} == dict.fromkeys(METHODS, 2)
+
+
+@pytest.mark.parametrize("body", EACH)
+def test_what_comes_of_a_job_is_what_its_method_says(there: World, ran: dict[str, Done], body: dict[str, Any]) -> None:
+    done, method = run(there, ran, body), METHODS[body["method"]]
+    assert json.loads(json.dumps(done.whole, allow_nan=False)) == method.result.model_validate(done.whole).model_dump(
+        mode="json", by_alias=True
+    )
+    assert done.whole | dict(done.outcome.summary) == done.whole
+    assert (done.outcome.release is not None) == ("formats" in method.spec.model_fields)
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_a_release_is_what_it_says_of_itself(there: World, ran: dict[str, Done], body: dict[str, Any]) -> None:
+    done, method = run(there, ran, numbered(body)), METHODS[body["method"]]
+    draft = done.outcome.release
+    names = [column["name"] for column in draft.columns]
+    assert set(draft.files) == {ReleaseFormat.PARQUET, ReleaseFormat.CSV, ReleaseFormat.NDJSON}
+    assert columns_of(draft.files[ReleaseFormat.PARQUET].path) == names
+    assert pl.read_csv(draft.files[ReleaseFormat.CSV].path, infer_schema=False).columns == names
+    assert done.rows().height == draft.rows > 0
+    assert set(draft.flags) <= set(method.flags)
+    assert json.dumps(dict(draft.parameters), allow_nan=False)
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_statistics_have_every_field_that_the_document_requires(
+    there: World, ran: dict[str, Done], body: dict[str, Any]
+) -> None:
+    statistics, public = run(there, ran, body).outcome.release.statistics, METHODS[body["method"]].statistic
+    assert bool(statistics) == (public is not None)
+    for one in statistics:
+        shown = {name: value for name, value in one.items() if name in public.model_fields}
+        assert public.model_validate(shown).model_dump(mode="json") == shown
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_rows_stand_in_random_order_and_keep_what_was_asked(
+    there: World, ran: dict[str, Done], body: dict[str, Any]
+) -> None:
+    orders = [one.rows()["row"].to_list() for one in (run(there, ran, numbered(body)), there.run(numbered(body)))]
+    for order in orders:
+        assert len(set(order)) == len(order)
+        assert set(order) <= set(range(there.datasets[DATASET][0].rows))
+        ascents = sum(a < b for a, b in pairwise(order)) / (len(order) - 1)
+        assert 0.4 < ascents < 0.6, "the order of the input shows"
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_a_seed_makes_a_release_again_and_no_seed_does_not(there: World, body: dict[str, Any]) -> None:
+    once, again, other = (
+        {name: file.sha256 for name, file in there.run(body | seed).outcome.release.files.items()}
+        for seed in (SEEDED, SEEDED, {"seed": 4712})
+    )
+    assert once == again
+    assert all(once[name] != other[name] for name in once)
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_the_seed_is_told_by_a_flag_of_the_service_and_by_nobody_else(there: World, body: dict[str, Any]) -> None:
+    done = there.run(body | SEEDED)
+    assert Flag.REPRODUCIBLE not in done.outcome.release.flags, "publishing adds it, for all methods alike"
+    assert "4711" not in json.dumps([done.whole, dict(done.outcome.release.parameters)])
+
+
+WITH_MISSING = [
+    pytest.param(body, id=name)
+    for name, body in examples()
+    if {"missing", "columns"} <= METHODS[body["method"]].spec.model_fields.keys()
+]
+
+
+@pytest.mark.parametrize("body", WITH_MISSING)
+def test_missing_values_are_refused_at_their_column_or_left_out(there: World, body: dict[str, Any]) -> None:
+    asked = body | {"dataset_id": INCOMPLETE}
+    _, wrong = there.accepted(asked | {"missing": "refuse"})
+    assert [error.pointer for error in wrong] == [f"/columns/{body['columns'].index('income')}"]
+    done = there.run(asked | {"missing": "drop"})
+    assert done.whole["dropped"] == 7
+
+
+@pytest.mark.parametrize("body", EACH)
+def test_a_cancel_passes_through_a_runner(there: World, ran: dict[str, Done], body: dict[str, Any]) -> None:
+    ticks = run(there, ran, body).ticks
+    assert ticks or METHODS[body["method"]].queue is Queue.INTERACTIVE, (
+        "between steps alone the loop looks for a cancel"
+    )
+    for last in sorted({1, (ticks + 1) // 2, ticks} if ticks else set()):
+        with pytest.raises(CancelRequestedError):
+            there.run(body, on_tick=partial(cancel, last))
+
+
+def cancel(last: int, ticks: int) -> None:
+    if ticks == last:
+        raise CancelRequestedError
+
+
+def test_what_a_method_cannot_answer_is_refused_by_name(there: World) -> None:
+    body = next(one for one in EXAMPLES["swaps"] if "model" in one)
+    there.keep("rel_swaps", there.run(body))
+    for name, method in METHODS.items():
+        for one in EXAMPLES[name]:
+            if one.get("release_id") and name not in METHODS["swaps"].answers:
+                (error,) = there.accepted(one | {"release_id": "rel_swaps"})[1]
+                assert "`swaps`" in error.detail
+                assert method.name in error.detail
