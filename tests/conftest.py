@@ -1,7 +1,7 @@
 """Fixtures every test may use: real servers, one of each per test process."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
 from app.embedded.worker import LOCATOR
 from tests.servers import Databases, new_broker, new_postgres, short_folder
+from tests.service import Service
 from tests.sharing import ByFolder
 
 # Kernels of the environment that the tests run in: this process and every worker that a test starts share them.
@@ -20,6 +21,17 @@ os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", LOCATOR)
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFolder:
     return ByFolder(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows what the services that it used have logged: why a job failed stands there only."""
+    report = yield
+    if report.failed:
+        for name, used in getattr(item, "funcargs", {}).items():
+            if isinstance(used, Service):
+                report.sections.append((f"log of the fixture {name}", used.logs()))
+    return report
 
 
 @pytest.fixture(scope="session")

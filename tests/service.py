@@ -24,6 +24,12 @@ class Service:
     key: str
     folder: Path
 
+    def logs(self, *, lines: int = 60) -> str:
+        """The last lines that its processes have logged."""
+        found = [self.folder.with_name(self.folder.name + ".log"), *sorted(self.folder.rglob("*.log"))]
+        tails = [(path.name, path.read_text(errors="replace").splitlines()[-lines:]) for path in found if path.exists()]
+        return "\n".join(f"{name}\n" + "\n".join(f"  {line}" for line in tail) for name, tail in tails)
+
     def client(self) -> httpx.Client:
         """A client with the admin key."""
         headers = {"Authorization": f"Bearer {self.key}"}

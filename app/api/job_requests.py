@@ -27,7 +27,7 @@ from app.db.job_record import JobRecord
 from app.db.session import UnitOfWork
 from app.errors import GoneError, NotFoundError
 from app.jobs import read
-from app.jobs.accept import Asker, accept
+from app.jobs.accept import accept
 
 #: What a client that was not answered finally is asked to wait before it reads the job, in seconds.
 RETRY_SECONDS: Final = 1
@@ -121,7 +121,7 @@ def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
         return accept(
             database=resources.database,
             broker=resources.queue,
-            asker=Asker(asked.principal.owner, asked.principal.key_id),
+            principal=asked.principal,
             method=METHODS[asked.spec.method],
             spec=asked.spec,
             max_unfinished=resources.settings.max_unfinished_jobs,

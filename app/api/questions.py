@@ -26,7 +26,6 @@ from app.db.job_record import JobRecord
 from app.db.repositories.job_results import StoredResult
 from app.errors import ConflictError
 from app.jobs import read
-from app.jobs.accept import Asker
 from app.releases import query
 from app.releases.access import viewer_of
 from app.storage.protocol import Storage
@@ -116,7 +115,7 @@ def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord
     return query.ask(
         database=resources.database,
         broker=resources.queue,
-        asker=Asker(principal.owner, principal.key_id),
+        principal=principal,
         spec=spec,
         max_unfinished=resources.settings.max_unfinished_jobs,
         now=resources.clock(),

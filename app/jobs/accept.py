@@ -1,9 +1,10 @@
 """Accepting an anonymization or an audit: what it names is looked at and the job is written in one transaction."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
 from app.contracts.method import Method
 from app.db.job_record import JobRecord
@@ -16,19 +17,11 @@ from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks for a job."""
-
-    owner: str
-    key_id: str
-
-
 def accept(
     *,
     database: Database,
     broker: JobQueue,
-    asker: Asker,
+    principal: Principal,
     method: Method,
     spec: JobSpec,
     max_unfinished: int,
@@ -42,7 +35,7 @@ def accept(
     ----------
     database, broker
         Where the job is written, and where its id is sent.
-    asker
+    principal
         Who asks.
     method, spec
         What is asked for.
@@ -64,12 +57,12 @@ def accept(
     """
     with database.unit_of_work() as unit:
         submission = replace(
-            _submission(unit, asker=asker, method=method, rules=rules or RULES[method.name], spec=spec),
+            _submission(unit, principal=principal, method=method, rules=rules or RULES[method.name], spec=spec),
             listed=forgotten_at is None,
             expires_at=forgotten_at,
         )
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
-        record = jobs.get(unit.connection, owner=asker.owner, job_id=job_id)
+        record = jobs.get(unit.connection, owner=principal.owner, job_id=job_id)
         if record is None:
             raise NotFoundError(f"there is no job {job_id}")
         if remember is not None:
@@ -77,9 +70,9 @@ def accept(
     return record
 
 
-def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, rules: Rules, spec: JobSpec) -> Submission:
+def _submission(unit: UnitOfWork, *, principal: Principal, method: Method, rules: Rules, spec: JobSpec) -> Submission:
     """The specification filled in, with what it names, once nothing is wrong with either."""
-    named = LookUp(unit.connection, owner=asker.owner)
+    named = LookUp(unit.connection, owner=principal.owner)
     named.look(spec)
     _refuse(named.errors)
     _refuse(list(wrong_releases(method, named.given(spec))))
@@ -87,11 +80,11 @@ def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, rules: Rules,
     named.look(filled, by_default=True)
     _refuse(named.errors)
     made_from = named.given(filled).dataset
-    earlier = _earlier_draws(unit, asker=asker, method=method, sha256=made_from.sha256 if made_from else None)
+    earlier = _earlier_draws(unit, principal=principal, method=method, sha256=made_from.sha256 if made_from else None)
     _refuse(rules.check(filled, named.given(filled, earlier_draws=earlier)))
     return Submission(
-        owner=asker.owner,
-        key_id=asker.key_id,
+        owner=principal.owner,
+        key_id=principal.key_id,
         spec=filled,
         kind=method.kind,
         queue=method.queue,
@@ -99,10 +92,10 @@ def _submission(unit: UnitOfWork, *, asker: Asker, method: Method, rules: Rules,
     )
 
 
-def _earlier_draws(unit: UnitOfWork, *, asker: Asker, method: Method, sha256: str | None) -> int:
+def _earlier_draws(unit: UnitOfWork, *, principal: Principal, method: Method, sha256: str | None) -> int:
     if not method.draws or sha256 is None:
         return 0
-    return draws.count_published(unit.connection, owner=asker.owner, method=method.name, sha256=sha256)
+    return draws.count_published(unit.connection, owner=principal.owner, method=method.name, sha256=sha256)
 
 
 def _refuse(errors: list[FieldError]) -> None:

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Final
 
+from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
 from app.contracts.methods import METHODS
 from app.db.job_record import JobRecord
@@ -10,7 +11,7 @@ from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import InvalidError, NotFoundError
-from app.jobs.accept import Asker, accept
+from app.jobs.accept import accept
 from app.queue import JobQueue
 
 #: How long the job and its result are there.
@@ -32,7 +33,7 @@ def look(*, database: Database, viewer: Viewer, spec: JobSpec) -> None:
 
 
 def ask(
-    *, database: Database, broker: JobQueue, asker: Asker, spec: JobSpec, max_unfinished: int, now: datetime
+    *, database: Database, broker: JobQueue, principal: Principal, spec: JobSpec, max_unfinished: int, now: datetime
 ) -> JobRecord:
     """Accept a question to the release that the specification names.
 
@@ -49,7 +50,7 @@ def ask(
         return accept(
             database=database,
             broker=broker,
-            asker=asker,
+            principal=principal,
             method=METHODS[spec.method],
             spec=spec,
             max_unfinished=max_unfinished,

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
+from app.auth.principal import Principal
 from app.contracts.base import Contract, new_id
 from app.contracts.ids import DatasetId, JobId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.method import Method
 from app.db.repositories import releases
 from app.errors import FieldError, InvalidError
-from app.jobs.accept import Asker, accept
+from app.jobs.accept import accept
 from app.jobs.inputs import Given
 from app.jobs.methods import Rules
 from app.queue import JobQueue
@@ -48,7 +49,7 @@ def ask(service: Service, *, check: Check = fine, draws: bool = False, owner: st
     return accept(
         database=service.database,
         broker=JobQueue(service.settings),
-        asker=Asker(owner or service.owner, "key_test"),
+        principal=Principal(owner or service.owner, "key_test", frozenset()),
         method=Method(ManySpec, Contract, draws=draws),
         rules=Rules(check, fill),
         spec=ManySpec(**fields),

@@ -133,9 +133,7 @@ def test_missing_values_are_refused_at_their_column_or_left_out(there: World, bo
 @pytest.mark.parametrize("body", EACH)
 def test_a_cancel_passes_through_a_runner(there: World, ran: dict[str, Done], body: dict[str, Any]) -> None:
     ticks = run(there, ran, body).ticks
-    assert ticks or METHODS[body["method"]].queue is Queue.INTERACTIVE, (
-        "between steps alone the loop looks for a cancel"
-    )
+    assert ticks or METHODS[body["method"]].queue is Queue.INTERACTIVE, "only the loop looks for a cancel"
     for last in sorted({1, (ticks + 1) // 2, ticks} if ticks else set()):
         with pytest.raises(CancelRequestedError):
             there.run(body, on_tick=partial(cancel, last))

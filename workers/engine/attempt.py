@@ -93,7 +93,7 @@ class Attempt:
         self._heart = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
-            whole_id=claimed.whole_id,
+            parent_id=claimed.parent_id,
             database=resources.heart_database,
             settings=self._settings,
             stopping=resources.stopping,
@@ -222,9 +222,9 @@ class Attempt:
 
     def _settle(self, unit: UnitOfWork, ending: AttemptOutcome) -> None:
         """A part tells its whole that it has ended; the last one sends it off."""
-        if self._claimed.whole_id is None:
+        if self._claimed.parent_id is None:
             return
-        waiting = parts.settle(unit.connection, whole_id=self._claimed.whole_id, ending=ending)
+        waiting = parts.settle(unit.connection, parent_id=self._claimed.parent_id, ending=ending)
         if waiting is not None:
             unit.after_commit(partial(self._send, waiting))
 

@@ -14,10 +14,10 @@ from workers.methods.protocol import Runner, SplitRequestedError, Splitting
 
 def join(runner: Runner[Any], job: JobContext, claimed: Claim, resources: WorkerResources) -> Any:
     """The state of a whole whose parts have ended; None for a job that has none."""
-    if claimed.parts is None or claimed.whole_id is not None or not isinstance(runner, Splitting):
+    if claimed.parts is None or claimed.parent_id is not None or not isinstance(runner, Splitting):
         return None
     with resources.database.read() as connection:
-        found = parts.results(connection, whole_id=job.id)
+        found = parts.results(connection, parent_id=job.id)
     files = InputFiles(claimed, resources, scratch=job.scratch)
     paths = [files.result(f"part-{place}", result) for place, result in enumerate(found)]
     return runner.join(job, [json.loads(path.read_bytes()) for path in paths])

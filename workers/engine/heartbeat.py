@@ -46,13 +46,13 @@ class Heartbeat:
         *,
         job_id: str,
         attempt: int,
-        whole_id: str | None,
+        parent_id: str | None,
         database: Database,
         settings: Settings,
         stopping: Callable[[], bool],
         overrun: Callable[[StopReason], None],
     ) -> None:
-        self._job_id, self._attempt, self._whole_id = job_id, attempt, whole_id
+        self._job_id, self._attempt, self._parent_id = job_id, attempt, parent_id
         self._database, self._settings = database, settings
         self._stopping, self._overrun = stopping, overrun
         self._deadline = time.monotonic() + settings.job_time_limit_seconds
@@ -148,8 +148,8 @@ class Heartbeat:
             found = claims.beat(
                 unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if tell else None
             )
-            if tell and self._whole_id is not None and not found.fenced:
-                parts.report(unit.connection, whole_id=self._whole_id)
+            if tell and self._parent_id is not None and not found.fenced:
+                parts.report(unit.connection, parent_id=self._parent_id)
         self._beat_at = self._asked_at = now
         if tell:
             self._told, self._told_at = news, now

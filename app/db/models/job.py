@@ -46,7 +46,13 @@ job = Table(
         server_default="1",
         comment="which random draw from the same data, for methods whose draws add up",
     ),
-    Column("whole_id", Text, ForeignKey("job.id", ondelete="CASCADE"), comment="of a part: the job it is a part of"),
+    Column(
+        "whole_id",
+        Text,
+        ForeignKey("job.id", ondelete="CASCADE"),
+        key="parent_id",
+        comment="of a part: the job it is a part of",
+    ),
     Column("part", Integer, comment="of a part: which one"),
     Column("parts", Integer, comment="how many parts the work was split into"),
     Column("parts_left", Integer, comment="of a whole: parts that have not ended; nobody else works on it until then"),
@@ -82,6 +88,6 @@ job = Table(
     Index("ix_job_unfinished", "state", "queue", postgresql_where=text("finished_at IS NULL")),
     Index("ix_job_unfinished_owner", "owner", postgresql_where=text("finished_at IS NULL")),
     Index("ix_job_finished_at", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
-    Index("ix_job_whole_id", "whole_id", "part", postgresql_where=text("whole_id IS NOT NULL")),
+    Index("ix_job_whole_id", "parent_id", "part", postgresql_where=text("whole_id IS NOT NULL")),
     Index("ix_job_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
 )

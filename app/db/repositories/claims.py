@@ -29,7 +29,7 @@ from app.errors import FencedError
 
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
-    job.c.labels, job.c.requested_by, job.c.draw, job.c.whole_id, job.c.part, job.c.parts, job.c.attempt,
+    job.c.labels, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts, job.c.attempt,
     job.c.created_at,
 )  # fmt: skip
 
@@ -49,7 +49,7 @@ class Claim:
     labels: dict[str, str]
     requested_by: str | None
     draw: int
-    whole_id: str | None = None
+    parent_id: str | None = None
     part: int | None = None
     parts: int | None = None
     attempt: int
@@ -87,11 +87,11 @@ class AttemptOutcome:
 
 
 _whole = job.alias("whole")
-_whole_goes_on = select(_whole.c.id).where(_whole.c.id == job.c.whole_id, _whole.c.finished_at.is_(None)).exists()
+_whole_goes_on = select(_whole.c.id).where(_whole.c.id == job.c.parent_id, _whole.c.finished_at.is_(None)).exists()
 _CLAIM = (
     update(job)
     .where(job.c.id == bindparam("job_id"), job.c.state == JobState.QUEUED, job.c.cancel_requested_at.is_(None))
-    .where(job.c.whole_id.is_(None) | _whole_goes_on)
+    .where(job.c.parent_id.is_(None) | _whole_goes_on)
     .where(tuple_(job.c.method, job.c.spec_version).in_(bindparam("known", expanding=True)))
     .values(
         state=JobState.RUNNING,
@@ -123,7 +123,7 @@ def claim(connection: Connection, *, job_id: str, worker: str, known: Collection
 
 #: A part stops when its whole has ended, whatever the reason.
 _TO_STOP = select(func.coalesce(job.c.cancel_requested_at, _whole.c.finished_at).label("at")).select_from(
-    job.outerjoin(_whole, _whole.c.id == job.c.whole_id)
+    job.outerjoin(_whole, _whole.c.id == job.c.parent_id)
 )
 
 

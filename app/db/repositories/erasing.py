@@ -42,7 +42,7 @@ def lock(connection: Connection, *, owner: str, job_id: str) -> Erasable | None:
     made = select(release.c.id).where(release.c.job_id == job_id, release.c.owner == owner)
     there = made.where(release.c.deleted_at.is_(None)).with_for_update()
     release_id = connection.execute(there).scalar_one_or_none()
-    mine = (job.c.id == job_id, job.c.owner == owner, job.c.whole_id.is_(None), job.c.erased_at.is_(None))
+    mine = (job.c.id == job_id, job.c.owner == owner, job.c.parent_id.is_(None), job.c.erased_at.is_(None))
     found = select(job.c.id, job.c.kind, job.c.finished_at, job.c.spec).where(*mine).with_for_update()
     row = connection.execute(found).first()
     return None if row is None else Erasable(row.id, row.kind, row.finished_at is not None, row.spec, release_id)
@@ -50,7 +50,7 @@ def lock(connection: Connection, *, owner: str, job_id: str) -> Erasable | None:
 
 def parts_of(connection: Connection, *, job_id: str) -> dict[str, str]:
     """Parts of a job by id, and the state of each, locked."""
-    statement = select(job.c.id, job.c.state).where(job.c.whole_id == job_id).with_for_update()
+    statement = select(job.c.id, job.c.state).where(job.c.parent_id == job_id).with_for_update()
     return {row.id: row.state for row in connection.execute(statement)}
 
 
@@ -60,7 +60,7 @@ def erase(connection: Connection, *, found: Erasable, spec: dict[str, Any]) -> N
     emptied = _WITHOUT_RESULT | {"spec_shown": null(), "error": null(), "seed": None}
     tombstone = {"labels": {}, "listed": False, "requested_by": None, "result_erased_at": now, "erased_at": now}
     connection.execute(update(job).where(job.c.id == found.id).values(spec=spec, **emptied, **tombstone))
-    connection.execute(delete(job).where(job.c.whole_id == found.id))
+    connection.execute(delete(job).where(job.c.parent_id == found.id))
     pages = select(job_input.c.job_id).where(job_input.c.source_job_id == found.id)
     connection.execute(delete(job).where(job.c.kind == JobKind.REPORT, job.c.id.in_(pages)))
     connection.execute(delete(job_result).where(job_result.c.job_id == found.id, job_result.c.key.is_(None)))

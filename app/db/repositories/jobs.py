@@ -62,7 +62,7 @@ def lock_submissions(connection: Connection, *, owner: str) -> None:
 
 def count_unfinished(connection: Connection, *, owner: str, at_most: int) -> int:
     """How many of the owner's jobs (parts of jobs aside) are queued or running; counting stops at `at_most`."""
-    wholes = (job.c.owner == owner, job.c.finished_at.is_(None), job.c.whole_id.is_(None))
+    wholes = (job.c.owner == owner, job.c.finished_at.is_(None), job.c.parent_id.is_(None))
     unfinished = select(job.c.id).where(*wholes).limit(at_most).subquery()
     return connection.execute(select(func.count()).select_from(unfinished)).scalar_one()
 

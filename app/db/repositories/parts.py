@@ -48,14 +48,14 @@ def split(connection: Connection, *, claimed: Claim, parts: int) -> list[QueuedJ
     ]
 
 
-def settle(connection: Connection, *, whole_id: str, ending: AttemptOutcome) -> QueuedJob | None:
+def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) -> QueuedJob | None:
     """Tell the whole how a part has ended, in the part's transaction; the whole when it is to be sent.
 
     The last part queues it. One that fails or is cancelled ends it the same way.
     """
-    waits = (job.c.id == whole_id) & (job.c.state == JobState.RUNNING) & (job.c.parts_left > 0)
+    waits = (job.c.id == parent_id) & (job.c.state == JobState.RUNNING) & (job.c.parts_left > 0)
     if ending.state is not JobState.SUCCEEDED:
-        _end(connection, whole_id=whole_id, waits=waits, ending=ending)
+        _end(connection, parent_id=parent_id, waits=waits, ending=ending)
         return None
     fewer = update(job).where(waits).values(parts_left=job.c.parts_left - 1)
     row = connection.execute(fewer.returning(job.c.parts_left, job.c.queue, job.c.attempt)).first()
@@ -63,28 +63,28 @@ def settle(connection: Connection, *, whole_id: str, ending: AttemptOutcome) -> 
         return None
     now = func.clock_timestamp()
     queued = {"state": JobState.QUEUED, "queued_at": now, "enqueued_at": now}
-    connection.execute(update(job).where(job.c.id == whole_id).values(**queued))
-    _tell(connection, job_id=whole_id, stage="queued")
-    jobs.record_event(connection, job_id=whole_id, state=JobState.QUEUED, attempt=row.attempt, reason="parts done")
-    notify(connection, job_id=whole_id)
-    return QueuedJob(whole_id, row.queue)
+    connection.execute(update(job).where(job.c.id == parent_id).values(**queued))
+    _tell(connection, job_id=parent_id, stage="queued")
+    jobs.record_event(connection, job_id=parent_id, state=JobState.QUEUED, attempt=row.attempt, reason="parts done")
+    notify(connection, job_id=parent_id)
+    return QueuedJob(parent_id, row.queue)
 
 
-def report(connection: Connection, *, whole_id: str) -> None:
+def report(connection: Connection, *, parent_id: str) -> None:
     """Let the whole's progress be the mean of its parts'; a part that has just moved calls this."""
     mean = (
         select(func.avg(job_progress.c.fraction))
         .join(job, job.c.id == job_progress.c.job_id)
-        .where(job.c.whole_id == whole_id)
+        .where(job.c.parent_id == parent_id)
         .scalar_subquery()
     )
-    _tell(connection, job_id=whole_id, fraction=mean)
-    notify(connection, job_id=whole_id)
+    _tell(connection, job_id=parent_id, fraction=mean)
+    notify(connection, job_id=parent_id)
 
 
-def results(connection: Connection, *, whole_id: str) -> list[StoredResult]:
+def results(connection: Connection, *, parent_id: str) -> list[StoredResult]:
     """What the parts found, in their order."""
-    ids = connection.execute(select(job.c.id).where(job.c.whole_id == whole_id).order_by(job.c.part)).scalars()
+    ids = connection.execute(select(job.c.id).where(job.c.parent_id == parent_id).order_by(job.c.part)).scalars()
     found = [get_result(connection, job_id=part_id) for part_id in ids]
     return [result for result in found if result is not None]
 
@@ -95,7 +95,7 @@ def end_orphans(connection: Connection) -> int:
     ended = select(whole.c.id).where(whole.c.finished_at.is_not(None))
     orphans = (
         update(job)
-        .where(job.c.state == JobState.QUEUED, job.c.whole_id.in_(ended))
+        .where(job.c.state == JobState.QUEUED, job.c.parent_id.in_(ended))
         .values(state=JobState.CANCELLED, finished_at=func.clock_timestamp())
         .returning(job.c.id, job.c.attempt)
     )
@@ -109,7 +109,7 @@ def remove_old(connection: Connection) -> int:
     """Remove the parts of wholes that ended a while ago; how many."""
     whole = job.alias("whole")
     old = select(whole.c.id).where(whole.c.finished_at < func.clock_timestamp() - KEPT)
-    due = delete(job).where(job.c.whole_id.in_(old), job.c.finished_at.is_not(None))
+    due = delete(job).where(job.c.parent_id.in_(old), job.c.finished_at.is_not(None))
     return connection.execute(due).rowcount
 
 
@@ -132,7 +132,7 @@ def _insert(connection: Connection, *, whole: Claim, part: int, parts: int) -> s
             requested_by=whole.requested_by,
         ),
     )
-    belongs = {"whole_id": whole.id, "part": part, "parts": parts}
+    belongs = {"parent_id": whole.id, "part": part, "parts": parts}
     connection.execute(update(job).where(job.c.id == part_id).values(**belongs))
     names = ("role", "position", "dataset_id", "release_id", "source_job_id")
     same = select(literal(part_id), *(job_input.c[name] for name in names)).where(job_input.c.job_id == whole.id)
@@ -140,7 +140,7 @@ def _insert(connection: Connection, *, whole: Claim, part: int, parts: int) -> s
     return part_id
 
 
-def _end(connection: Connection, *, whole_id: str, waits: ColumnElement[bool], ending: AttemptOutcome) -> None:
+def _end(connection: Connection, *, parent_id: str, waits: ColumnElement[bool], ending: AttemptOutcome) -> None:
     values = {
         "state": ending.state,
         "finished_at": func.clock_timestamp(),
@@ -148,7 +148,7 @@ def _end(connection: Connection, *, whole_id: str, waits: ColumnElement[bool], e
     }
     row = connection.execute(update(job).where(waits).values(**values).returning(job.c.attempt)).first()
     if row is not None:
-        record_end(connection, job_id=whole_id, attempt=row.attempt, ending=ending)
+        record_end(connection, job_id=parent_id, attempt=row.attempt, ending=ending)
 
 
 def _tell(connection: Connection, *, job_id: str, **values: object) -> None:

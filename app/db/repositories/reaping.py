@@ -78,7 +78,7 @@ def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, ma
 def _running() -> Any:
     """Jobs that somebody should be at work on: all that run, but for wholes whose parts are at work."""
     columns = (job.c.id, job.c.queue, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
-    joined = select(*columns, job.c.whole_id).join(job_progress, job_progress.c.job_id == job.c.id)
+    joined = select(*columns, job.c.parent_id.label("parent_id")).join(job_progress, job_progress.c.job_id == job.c.id)
     return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)
 
 
@@ -118,7 +118,7 @@ def _end(connection: Connection, row: Row[Any], ending: AttemptOutcome, *, probl
         )
     )
     record_end(connection, job_id=row.id, attempt=row.attempt, ending=ending)
-    if row.whole_id is not None:
-        parts.settle(connection, whole_id=row.whole_id, ending=ending)
+    if row.parent_id is not None:
+        parts.settle(connection, parent_id=row.parent_id, ending=ending)
     if row.kind == INGEST:
         fail_ingest(connection, job_id=row.id, problem=problem)
