@@ -29,8 +29,8 @@ from app.errors import FencedError
 
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
-    job.c.labels, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts, job.c.attempt,
-    job.c.created_at,
+    job.c.labels, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts,
+    job.c.attempt, job.c.created_at,
 )  # fmt: skip
 
 
