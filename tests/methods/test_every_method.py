@@ -10,7 +10,7 @@ import pytest
 
 from app.api.schemas.examples import DATASET
 from app.contracts.flags import Flag
-from app.contracts.jobs import Queue
+from app.contracts.jobs import JobKind, Queue
 from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseFormat
 from tests.methods.running import EXAMPLES, INCOMPLETE, Done, World, columns_of, examples, world
@@ -47,7 +47,8 @@ def numbered(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_method_has_two_examples() -> None:
-    assert {name: len(found) for name, found in EXAMPLES.items()} == dict.fromkeys(METHODS, 2)
+    asked = [name for name, method in METHODS.items() if method.kind is not JobKind.REPORT]  # those have no body
+    assert {name: len(found) for name, found in EXAMPLES.items() if name in asked} == dict.fromkeys(asked, 2)
 
 
 @pytest.mark.parametrize("body", EACH)
