@@ -27,6 +27,7 @@ from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.rare import rarity
+from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import (
     Anticipating,
@@ -132,8 +133,11 @@ def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
         boxes = cells(state.x, state.partition, domains, keys)
     else:
         boxes = tight(state.x, state.partition)
-    if state.request.rare_records == "keep":
-        return Anticipating(state.x, state.request, state.field, state.deviations, boxes, Chosen(None, state.field))
+    request = state.request
+    if request.rare_records == "keep":
+        return Anticipating(state.x, request, state.field, state.deviations, boxes, Chosen(None, state.field))
+    if request.rare_records == "mark" or (request.rare_records == "dismiss" and request.objective == "with_shift"):
+        return _core(state, boxes)
     middles = rarity.middles(boxes, state.x, state.request.k)
     criterion = rarity.rounded_moments(middles)
     factor = inflation(len(state.x), state.request.ddof)
@@ -141,6 +145,27 @@ def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
     sums = np.zeros((0 if published is None else len(published.omega), 2))
     common = (state.x, state.request, state.field, state.deviations, boxes, criterion, published)
     return Choosing(*common, np.zeros(len(boxes.counts)), sums, 0, np.arange(len(state.x)), middles)
+
+
+def _core(state: Bounding, boxes: Boxes) -> Anticipating:
+    """Mark the boxes of the core, or leave the others out."""
+    request = state.request
+    kept = core_boxes(
+        boxes,
+        request.statistics,
+        confidence=request.confidence,
+        at_most=request.dismiss_at_most,
+        ddof=request.ddof,
+    )
+    common = (request, state.field, state.deviations)
+    if request.rare_records == "mark":
+        return Anticipating(state.x, *common, boxes, Chosen(None, state.field, core=kept))
+    rows = np.flatnonzero(kept[boxes.box])
+    x = state.x[rows]
+    if not kept.all():
+        boxes = rarity.kept_boxes(boxes, kept, x)
+    field = rarity.derivatives_of_kept(request.statistics, moments(x, None, request.ddof), state.field)
+    return Anticipating(x, *common, boxes, Chosen(rows, field))
 
 
 def choose(state: Choosing) -> Choosing | Anticipating:
@@ -191,34 +216,45 @@ def compare(state: Comparing) -> Comparing | Certifying:
     common = (state.x, state.request, state.field, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)
     if last < len(state.x):
         return Comparing(*common, last)
-    return Certifying(*common, readings_of(state.request, state.boxes, chosen.weights), ())
+    return Certifying(*common, *_readings(state.request, state.boxes, chosen), ())
 
 
 def certify(state: Certifying) -> Certifying | Finished:
-    """The certificate of the next statistic, a little further."""
-    certificates, steps = state.certificates, state.ranges or _ranges(state, len(state.certificates))
+    """The certificate of the next statistic, a little further; of a marked release about all, then about the core."""
+    steps = state.ranges or _ranges(state, len(state.certificates))
     steps.step()
-    following: RangeSteps | None = steps
-    if steps.found is not None:
-        certificates, following = (*certificates, _certificate(state, len(certificates), steps.found)), None
+    if steps.found is None:
+        return replace(state, ranges=steps)
+    if state.core is not None and state.found is None:
+        return replace(state, ranges=None, found=steps.found)
+    about_all, about_core = (steps.found, None) if state.found is None else (state.found, steps.found)
+    certificate = _certificate(state, len(state.certificates), about_all, about_core)
+    certificates = (*state.certificates, certificate)
     if len(certificates) == len(state.request.statistics):
         return Finished(_outcome(state, certificates))
-    return replace(state, certificates=certificates, ranges=following)
+    return replace(state, certificates=certificates, ranges=None, found=None)
 
 
-def readings_of(request: BoxesRequest, boxes: Boxes, weights: FloatArray | None) -> Readings:
-    """Boxes as their readers will have them."""
+def _readings(request: BoxesRequest, boxes: Boxes, chosen: Chosen) -> tuple[Readings, Readings | None]:
+    """Boxes as their readers will have them: all, and those of the core."""
     steps = tuple(column.step for column in request.columns)
-    return Readings(boxes, Meaning(request.bounds == "tight", steps, least=request.k), weights)
+    meaning = Meaning(request.bounds == "tight", steps, least=request.k)
+    if chosen.core is None:
+        return Readings(boxes, meaning, chosen.weights), None
+    core = boxes.taking(np.flatnonzero(chosen.core), np.zeros(0, dtype=np.int32))
+    return Readings(boxes, meaning), Readings(core, meaning)
 
 
 def _ranges(state: Certifying, index: int) -> RangeSteps:
     statistics = state.request.statistics
     effort = affordable(statistics[index], statistics, len(state.boxes.counts))
-    return reading_steps(statistics[index], state.readings, effort, state.request.ddof)
+    readings = state.readings if state.core is None or state.found is None else state.core
+    return reading_steps(statistics[index], readings, effort, state.request.ddof)
 
 
-def _certificate(state: Certifying, index: int, found: tuple[Range, ...]) -> Certificate:
+def _certificate(
+    state: Certifying, index: int, found: tuple[Range, ...], of_core: tuple[Range, ...] | None
+) -> Certificate:
     statistic, ddof = state.request.statistics[index], state.request.ddof
     published = estimates(statistic, state.readings, found, ddof)
     kept = state.chosen.field
@@ -237,6 +273,7 @@ def _certificate(state: Certifying, index: int, found: tuple[Range, ...]) -> Cer
         true_value=tuple(true),
         shift=tuple((state.field.values[among] - kept.values[own]).tolist()) if own.any() else nothing,
         delta=tuple(_list(state.delta, own)) or nothing,
+        core=None if of_core is None or state.core is None else estimates(statistic, state.core, of_core, ddof),
     )
 
 

@@ -6,8 +6,9 @@ from typing import Literal, TypeAlias
 from surebox_verify.core.influence import Influences
 from surebox_verify.core.moments import Sums
 from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import FloatArray, IntArray, SingleArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray, SingleArray
 from surebox_verify.estimates import Estimate
+from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.bounds import Domain
@@ -31,7 +32,10 @@ class BoxesRequest:
     domains : declared bounds per numeric column, None where none; empty for none at all.
     demands : what a box must hold beside k records (l-diversity, t-closeness, alpha, kept classes, persons).
     confidence : of the statistical uncertainty, in (0, 1).
-    rare_records : whether rare boxes are kept, dismissed or left with a smaller weight.
+    rare_records : whether rare boxes are kept, kept and marked, dismissed or left with a smaller weight.
+    objective : what decides which boxes are dismissed: `with_shift` also counts how that shifts the statistics
+        (rare.shifted; always for those that are marked), `paper` does not. Weights are the paper's.
+    dismiss_at_most : largest share of the records that `mark` and `dismiss` leave aside, with the shift.
     keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `snug` in
         sets; None for new ones, drawn.
     floor : weight of every column that no statistic names, as a share of the least one named.
@@ -63,6 +67,8 @@ class BoxesRequest:
     snug_records: int = 2
     suppress_at_most: float = 0.02
     survey: FloatArray | None = None
+    objective: Literal["with_shift", "paper"] = "paper"
+    dismiss_at_most: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ class Certificate:
     true_value, shift : value over the kept (weighted) records, and over all records less that; restricted. None where
         the kept records leave the statistic undefined, like the next.
     delta : linear uncertainty with derivatives at the true records; restricted.
+    core : as `published`, about the records of marked boxes only; None where none are marked.
     """
 
     statistic: Statistic
@@ -85,6 +92,7 @@ class Certificate:
     true_value: tuple[float | None, ...]
     shift: tuple[float | None, ...]
     delta: tuple[float | None, ...]
+    core: tuple[Estimate, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,8 @@ class Chosen:
     field : derivatives at the kept records' (weighted) moments. Restricted.
     weights : (B,), of each record of a kept box, summing to 1 over the records; None where not weighed.
     optimum : lambda; None likewise.
-    criterion : what boxes were judged by; None where all are kept unasked.
+    criterion : what boxes were judged by; None where all are kept unasked, or their core is that of rare.marking.
+    core : (B,), boxes of the core, where the others are marked; None where they are not.
     """
 
     rows: IntArray | None
@@ -105,6 +114,7 @@ class Chosen:
     weights: FloatArray | None = None
     optimum: float | None = None
     criterion: Criterion | None = None
+    core: BoolArray | None = None
 
 
 @dataclass(frozen=True)
@@ -238,7 +248,10 @@ class Comparing:
 
 @dataclass(frozen=True)
 class Certifying:
-    """Guaranteed ranges are computed, statistic by statistic, in steps; `readings` keeps prepared columns."""
+    """Guaranteed ranges are computed, statistic by statistic, in steps; `readings` keeps prepared columns.
+
+    Where boxes are marked those of the core come after those of all, whose ranges are `found` meanwhile.
+    """
 
     x: FloatArray
     request: BoxesRequest
@@ -249,8 +262,10 @@ class Certifying:
     asymptotic: float | None
     delta: FloatArray
     readings: Readings
+    core: Readings | None
     certificates: tuple[Certificate, ...]
     ranges: RangeSteps | None = None
+    found: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
 from workers.algorithms.boxes.sides import Boxes
 
-RareRecords: TypeAlias = Literal["keep", "dismiss", "weigh"]
+RareRecords: TypeAlias = Literal["keep", "mark", "dismiss", "weigh"]
 
 _DIGITS = 2
 _DEFINITE = 0.01  # least eigenvalue of the rounded correlations
