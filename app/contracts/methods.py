@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from app.contracts.asked_statistics import ComputedStatistics, ComputedSummary, StatisticsSpec
 from app.contracts.attacks import CompositionResult, CompositionSpec, DeterminationResult, DeterminationSpec
 from app.contracts.box_results import BoxesResult
 from app.contracts.box_statistics import StatisticResult
@@ -46,7 +47,9 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.WEIGHED,
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
             ),
-            answers=frozenset({"table", "composition", "determination", "influence", "linkage", "count", "classify"}),
+            answers=frozenset(
+                {"table", "composition", "determination", "influence", "linkage", "count", "classify"} | {"statistics"}
+            ),
         ),
         Method(
             UncertainSpec,
@@ -84,6 +87,7 @@ METHODS: Final[dict[str, Method]] = {
         Method(FrontierSpec, FrontierResult),
         Method(CountSpec, Counts, summary=CountsSummary),
         Method(ClassifySpec, Classified, summary=ClassifiedSummary),
+        Method(StatisticsSpec, ComputedStatistics, summary=ComputedSummary),
         Method(ReleaseReportSpec, ReleaseReport, summary=ReleaseReportSummary),
         Method(JobReportSpec, JobReport, summary=JobReportSummary),
     )

@@ -48,6 +48,7 @@ RULES: Final[dict[str, Rules]] = {
     "frontier": Rules(influence.check_frontier, influence.fill_frontier),
     "count": Rules(queries.check_count),
     "classify": Rules(queries.check_classify),
+    "statistics": Rules(queries.check_statistics),
     "release_report": Rules(nothing_wrong),
     "job_report": Rules(nothing_wrong),
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, Final
 
+from app.contracts.asked_statistics import StatisticsSpec
 from app.contracts.box_columns import is_day
 from app.contracts.datasets import NUMERIC
 from app.contracts.inputs import ReleaseInput
@@ -23,6 +24,20 @@ def check_count(spec: CountSpec, given: Given) -> list[FieldError]:
 def check_classify(spec: ClassifySpec, given: Given) -> list[FieldError]:
     """Everything wrong with points to classify by this release, each with its pointer."""
     return list(_unfit(spec, given.releases["release_id"]))
+
+
+def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with statistics of this release, each with its pointer."""
+    names: Sequence[str] = given.releases["release_id"].spec["columns"]
+    return [
+        FieldError(
+            pointer("statistics", index, "of", place),
+            f"{name!r} has no bounds in this release; columns that have: {', '.join(names)}",
+        )
+        for index, statistic in enumerate(spec.statistics)
+        for place, name in enumerate(statistic.of)
+        if name not in names
+    ]
 
 
 def counted_columns(release: ReleaseInput) -> Sequence[str]:

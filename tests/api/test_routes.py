@@ -34,6 +34,10 @@ SENT: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", "/v1/releases/{release_id}"): {"json": {"labels": {"a": "b"}}},
     ("GET", "/v1/releases/{release_id}/data"): {"params": {"format": "csv"}},
     ("POST", "/v1/releases/{release_id}/count"): {"json": {"queries": [{"x": [1, 2]}]}, "headers": ASYNC},
+    ("POST", "/v1/releases/{release_id}/statistics"): {
+        "json": {"statistics": [{"kind": "mean", "of": ["x"]}]},
+        "headers": ASYNC,
+    },
     ("POST", "/v1/releases/{release_id}/classify"): {
         "json": {"label": "town", "neighbours": 1, "points": [[1]]},
         "headers": ASYNC,

@@ -188,3 +188,50 @@ def test_the_whole_way_offline(service: Service, client: httpx.Client, dataset: 
 
 def digest(envelope: dict[str, Any]) -> str:
     return hashlib.sha256(base64.b64decode(envelope["payload"])).hexdigest()
+
+
+def test_statistics_that_nobody_asked_for_are_those_that_could_have_been(client: httpx.Client, dataset: str) -> None:
+    """The same boxes, asked before and after: the same ranges, bit for bit; and what cannot be asked is named."""
+    asked = [
+        {"kind": "mean", "of": ["age"]},
+        {"kind": "correlation", "of": ["income", "age"]},
+        {"kind": "regression", "of": ["income", "age"]},
+        {"kind": "variance", "of": ["income"]},
+    ]
+    release = publish(client, dataset, statistics=asked, rare_records="weigh")
+    told = client.get(f"/v1/releases/{release}/statistics").json()["statistics"]
+    answer = client.post(f"/v1/releases/{release}/statistics", json={"statistics": asked})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["statistics"]
+    shared = ("kind", "of", "ddof", "guaranteed", "inner", "exact")
+    assert [[one[name] for name in shared] for one in found] == [[one[name] for name in shared] for one in told]
+    refused = client.post(f"/v1/releases/{release}/statistics", json={"statistics": [{"kind": "mean", "of": ["town"]}]})
+    assert refused.status_code == 422
+    assert [each["pointer"] for each in refused.json()["errors"]] == ["/statistics/0/of/0"]
+    sample = client.post(f"/v1/releases/{release}/statistics", json={"statistics": asked[3:], "ddof": 1}).json()
+    assert sample["statistics"][0]["guaranteed"][1] > found[3]["guaranteed"][1]
+
+
+def test_sets_and_whole_numbers_are_verified_too(
+    service: Service, client: httpx.Client, dataset: str, tmp_path: Path
+) -> None:
+    asked = [
+        {"kind": "mean", "of": ["age"]},
+        {"kind": "share", "of": ["town"]},
+        {"kind": "domain_mean", "of": ["age", "town"], "values": ["a"]},
+        {"kind": "quantile", "of": ["age"], "p": 0.5},
+    ]
+    release = publish(client, dataset, columns=["age", "town"], keep=[], statistics=asked)
+    told = client.get(f"/v1/releases/{release}/statistics").json()["statistics"]
+    file = tmp_path / "release.parquet"
+    file.write_bytes(client.get(f"/v1/releases/{release}/data", params={"format": "parquet"}).content)
+    (tmp_path / "release.parquet.dsse.json").write_bytes(client.get(f"/v1/releases/{release}/certificate").content)
+    (tmp_path / "jwks.json").write_bytes(client.get("/.well-known/jwks.json").content)
+    done = surebox(service, "verify", str(file), "--keys", str(tmp_path / "jwks.json"), "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["problems"], report["unchecked"]) == (0, [], []), done.stdout + done.stderr
+    assert {each["finding"] for each in report["statistics"]} == {"verified"}
+    done = surebox(service, "certify", str(file), "--statistic", "share(town=a)", "--statistic", "quantile(age,0.5)")
+    found = json.loads(done.stdout)["statistics"]
+    share = next(one for one in told if one["kind"] == "share" and one["values"] == ["a"])
+    assert found[0]["guaranteed"] == share["guaranteed"], done.stderr

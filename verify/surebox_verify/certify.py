@@ -21,7 +21,7 @@ with located():
 
 __all__ = ["bounded_columns", "certify"]
 
-_LO, _HI, _WEIGHT = "_lo", "_hi", "weight"
+_LO, _HI, _SET, _WEIGHT = "_lo", "_hi", "_set", "weight"
 
 
 def certify(
@@ -38,7 +38,8 @@ def certify(
     ----------
     frame : the release's rows: a polars or pandas data frame, or a pyarrow table.
     statistics : such as ``mean(age)`` or ``regression(income, age)``.
-    columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`.
+    columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`, or
+        `<column>_set`.
     weight : the column of the rows' weights, where the release is weighed; False where it is not. By default a column
         `weight` beside the bounds is refused, for it may be either.
     ddof : 1 for the sample form of variances, standard deviations and covariances.
@@ -64,16 +65,21 @@ def certify(
         raise UnreadableError(msg)
     questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
     boxes = boxes_of(table, names, weight=_WEIGHT if weight is True else weight or None)
-    return finished(computing(boxes, names, questions))
+    return finished(computing(boxes, questions))
 
 
 def bounded_columns(names: Sequence[str]) -> list[str]:
-    """The columns whose bounds stand in a file, in its order."""
+    """The columns whose bounds or sets stand in a file, in its order."""
     there = set(names)
-    return [name.removesuffix(_LO) for name in names if name.endswith(_LO) and name.removesuffix(_LO) + _HI in there]
+    return [
+        name[: name.rindex("_")]
+        for name in names
+        if (name.endswith(_LO) and name.removesuffix(_LO) + _HI in there) or name.endswith(_SET)
+    ]
 
 
 def _beside(names: Sequence[str], bounded: Sequence[str]) -> bool:
     """Whether `weight` stands where weights stand: after the last bound."""
-    after = list(names).index(bounded[-1] + _HI) + 1
+    last = bounded[-1] + (_SET if bounded[-1] + _SET in names else _HI)
+    after = list(names).index(last) + 1
     return after < len(names) and names[after] == _WEIGHT

@@ -82,7 +82,7 @@ def _certify(arguments: list[str]) -> int:
     data, file_format = given.file.read_bytes(), format_of(given.file.name)
     there = names_in(data, file_format)
     names = bounded_columns(there)
-    bounds = [f"{name}_{end}" for name in names for end in ("lo", "hi")]
+    bounds = [f"{name}_{end}" for name in names for end in ("lo", "hi", "set")]
     weight = ["weight"] if "weight" in there and not given.not_weighed else []
     table = numbers(data, file_format, [name for name in there if name in {"box", *bounds, *weight}])
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.statistics import OF_MOMENTS, Kind, Statistic, check_statistics, depends_on_ddof
+from surebox_verify.core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
@@ -19,8 +19,9 @@ from surebox_verify.released.boxes import ReleasedBoxes
 
 T = TypeVar("T")
 
-#: Statistics of numeric columns.
-KINDS: tuple[str, ...] = (*(kind for kind in get_args(Kind) if kind in OF_MOMENTS), "quantile")
+KINDS: tuple[str, ...] = get_args(Kind)
+#: Kinds about values of a column without numbers.
+_OF_VALUES = ("share", "domain_mean")
 _SYMMETRIC = ("covariance", "correlation")
 _WORDS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
@@ -34,6 +35,7 @@ class Question:
     of: tuple[str, ...]
     ddof: int = 0
     p: float | None = None
+    values: tuple[Any, ...] | None = None
 
 
 def asked(text: str, *, ddof: int = 0) -> Question:
@@ -64,6 +66,9 @@ def asked(text: str, *, ddof: int = 0) -> Question:
     found: dict[str, Any] = {"kind": kind, "of": parts}
     if kind == "quantile" and len(parts) > 1:
         found |= {"of": parts[:-1], "p": _number(parts[-1], text)}
+    if kind in _OF_VALUES and parts and "=" in parts[-1]:
+        name, _, values = parts[-1].partition("=")
+        found |= {"of": [*parts[:-1], name.strip()], "values": [value.strip() for value in values.split("|")]}
     return question(found, ddof=ddof)
 
 
@@ -80,18 +85,24 @@ def question(found: Mapping[str, Any], *, ddof: int = 0) -> Question:
     if kind == "quantile" and not (isinstance(p, float) and 0.0 < p < 1.0):
         msg = "a quantile takes `p`, above 0 and below 1: quantile(age, 0.5)"
         raise UnreadableError(msg)
-    return Question(str(kind), tuple(of), ddof if depends_on_ddof(kind) else 0, p if kind == "quantile" else None)
+    values = found.get("values")
+    return Question(
+        str(kind),
+        tuple(of),
+        ddof if depends_on_ddof(kind) else 0,
+        p if kind == "quantile" else None,
+        None if values is None else tuple(values),
+    )
 
 
 def computing(
-    boxes: ReleasedBoxes, names: Sequence[str], questions: Sequence[Question], meaning: Meaning | None = None
+    boxes: ReleasedBoxes, questions: Sequence[Question], meaning: Meaning | None = None
 ) -> Generator[float, None, list[dict[str, Any]]]:
     """Compute statistics, yielding after about 0.2 s of work which share of them is done.
 
     Parameters
     ----------
     boxes : of the release.
-    names : columns whose bounds the boxes have, in their order.
     questions : what is asked; all together decide how far each range is searched for.
     meaning : what the release says of its bounds; None for nothing, which holds of every release.
 
@@ -105,9 +116,8 @@ def computing(
     surebox_verify.core.errors.UndefinedStatisticError
         A question whose wording is wrong; `index` says which.
     """
-    place = {name: index for index, name in enumerate(names)}
-    statistics = [_placed(each, place) for each in questions]
-    check_statistics(statistics, len(names))
+    statistics = [_placed(each, boxes) for each in questions]
+    check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks])
     readings = Readings(boxes, meaning or Meaning(), boxes.weights)
     found = []
     for index, (each, statistic) in enumerate(zip(questions, statistics, strict=True)):
@@ -116,7 +126,11 @@ def computing(
         while steps.found is None:
             steps.step()
             yield index / len(questions)
-        found.append(described(each, estimates(statistic, readings, steps.found, each.ddof)))
+        parts = estimates(statistic, readings, steps.found, each.ddof)
+        if each.kind == "crosstab" and each.values is not None:
+            first, second = (_code(boxes, name, value) for name, value in zip(each.of, each.values, strict=True))
+            parts = (parts[first * len(boxes.codebooks[statistic.of[1] - len(boxes.numeric)]) + second],)
+        found.append(described(each, parts))
     return found
 
 
@@ -134,13 +148,14 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
     """A statistic as it is published; of a regression lists, the intercept first."""
 
     def shape(values: Sequence[Any]) -> Any:
-        return list(values) if each.kind == "regression" else values[0]
+        return list(values) if each.kind == "regression" or len(values) > 1 else values[0]
 
     gaps = [part.gap for part in parts]
     return {
         "kind": each.kind,
         "of": list(each.of),
         **({} if each.p is None else {"p": each.p}),
+        **({} if each.values is None else {"values": list(each.values)}),
         "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
         "estimate": shape([part.estimate for part in parts]),
         "linear": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
@@ -151,13 +166,27 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
     }
 
 
-def _placed(each: Question, place: Mapping[str, int]) -> Statistic:
+def _placed(each: Question, boxes: ReleasedBoxes) -> Statistic:
+    place = {name: index for index, name in enumerate((*boxes.numeric, *boxes.nominal))}
     unknown = [name for name in each.of if name not in place]
     if unknown:
-        msg = f"the release has no column {unknown[0]!r} with bounds; those that have: {', '.join(place)}"
+        msg = f"the release has no column {unknown[0]!r} with bounds or sets; those that have: {', '.join(place)}"
         raise UnreadableError(msg)
     of = tuple(place[name] for name in each.of)
-    return Statistic(_kind(each), tuple(sorted(of)) if each.kind in _SYMMETRIC else of, 1.0, p=each.p)
+    codes: tuple[int, ...] = ()
+    if each.kind in _OF_VALUES and each.values is not None:
+        codes = tuple(_code(boxes, each.of[-1], value) for value in each.values)
+    return Statistic(_kind(each), tuple(sorted(of)) if each.kind in _SYMMETRIC else of, 1.0, codes, each.p)
+
+
+def _code(boxes: ReleasedBoxes, name: str, value: Any) -> int:
+    """Code of a value of a nominal column; days and numbers by their text too."""
+    book = boxes.codebooks[boxes.nominal.index(name)] if name in boxes.nominal else ()
+    for code, known in enumerate(book):
+        if known == value or (known is not None and value is not None and str(known) == str(value)):
+            return code
+    msg = f"no box of the release can hold {value!r} in {name!r}"
+    raise UnreadableError(msg)
 
 
 def _kind(each: Question) -> Kind:

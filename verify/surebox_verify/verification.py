@@ -23,10 +23,11 @@ from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, signed_by, worth
 from surebox_verify.questions import KINDS, computing, finished, question
-from surebox_verify.released.boxes import boxes_of, meaning_of
+from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, meaning_of
 from surebox_verify.released.files import format_of, numbers
 
 _UNITS = 4
+_NUMBERS = ("integer", "number")
 _ANY = (-math.inf, math.inf)
 
 
@@ -125,8 +126,8 @@ def verify(
     if recompute and data:
         try:
             statistics = _recomputed(*_easiest(data), certificate)
-        except (UnreadableError, UndefinedStatisticError, ValueError) as error:
-            problems.append(f"statistics: {error}")
+        except (UndefinedStatisticError, ValueError) as error:
+            unchecked.append(f"statistics: {error}")
     for each in statistics:
         told = f"{each.kind}({', '.join(each.of)})"
         if each.finding is Finding.CONTRADICTED:
@@ -172,15 +173,12 @@ def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[Statis
     known = [each for each in claimed if each.get("kind") in KINDS]
     again: dict[int, Any] = {}
     if known and certificate.parameters.get("method") == "boxes":
-        names = [str(each) for each in certificate.parameters["columns"]]
-        weight = "weight" if certificate.parameters.get("rare_records") == "weigh" else None
-        ends = [f"{each}_{end}" for end in ("lo", "hi") for each in names]
-        table = numbers(data, format_of(name), ["box", *ends, *([weight] if weight else [])])
-        boxes = boxes_of(table, names, weight=weight)
+        boxes = _boxes(name, data, certificate)
         # all that were asked together, known or not claimed, decide how far each is searched for
         asked = [each for each in published if each.get("kind") in KINDS]
         questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
-        found = finished(computing(boxes, names, questions, meaning_of(certificate.parameters, certificate.columns)))
+        meaning = meaning_of(certificate.parameters, certificate.columns)
+        found = finished(computing(boxes, questions, meaning))
         again = {id(each): one["guaranteed"] for each, one in zip(asked, found, strict=True)}
     return [
         StatisticFinding(
@@ -192,6 +190,20 @@ def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[Statis
         )
         for each in published
     ]
+
+
+def _boxes(name: str, data: bytes, certificate: Certificate) -> ReleasedBoxes:
+    """The boxes of the data file. Sets, days and orders are read back from Parquet, which has their types."""
+    columns, parameters = certificate.columns, certificate.parameters
+    names = [str(each) for each in parameters["columns"]]
+    weight = "weight" if parameters.get("rare_records") == "weigh" else None
+    sides = [side for each in names for end in ("lo", "hi", "set") if (side := f"{each}_{end}") in columns]
+    file_format = format_of(name)
+    if file_format != "parquet" and not all(columns[side] in _NUMBERS for side in sides):
+        msg = "sets, days and orders are read back from the Parquet file only"
+        raise UnreadableError(msg)
+    table = numbers(data, file_format, ["box", *sides, *([weight] if weight else [])])
+    return boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"))
 
 
 def _finding(published: Mapping[str, Any], computed: bool, recomputed: Any) -> Finding:

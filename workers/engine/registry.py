@@ -25,6 +25,7 @@ RUNNERS: dict[str, str] = {
     "linkage": "workers.methods.linkage.runner:LinkageRunner",
     "ingest": "workers.methods.ingest.runner:IngestRunner",
     "release_report": "workers.methods.report.runner:ReleaseReportRunner",
+    "statistics": "workers.methods.queries.statistics:StatisticsRunner",
     "swaps": "workers.methods.swaps.runner:SwapsRunner",
     "table": "workers.methods.table.runner:TableRunner",
     "uncertain": "workers.methods.uncertain.runner:UncertainRunner",

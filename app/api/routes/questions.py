@@ -7,13 +7,15 @@ from fastapi import APIRouter, Body, Response
 from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
-from app.api.schemas.examples import CLASSES, COUNTS
+from app.api.schemas.examples import CLASSES, COUNTS, MORE_STATISTICS
+from app.contracts.asked_statistics import ComputedStatistics, StatisticsRequest, StatisticsSpec
 from app.contracts.queries import Classified, ClassifyRequest, ClassifySpec, CountRequest, Counts, CountSpec
 
 router = APIRouter(tags=["releases"])
 
 CountBody = Annotated[CountRequest, Body(openapi_examples=COUNTS)]
 ClassifyBody = Annotated[ClassifyRequest, Body(openapi_examples=CLASSES)]
+StatisticsBody = Annotated[StatisticsRequest, Body(openapi_examples=MORE_STATISTICS)]
 _ANSWERS = PAST_THE_WAIT | responses(400, 404, 409, 413, 415, 422, 429)
 
 
@@ -42,4 +44,20 @@ async def count_release(release_id: ReleaseId, asked: CountBody, questioner: Que
 async def classify_by_release(release_id: ReleaseId, asked: ClassifyBody, questioner: QuestionerDep) -> Response:
     """Tell the class of points by the released records that fit them best."""
     spec = ClassifySpec(release_id=release_id, label=asked.label, neighbours=asked.neighbours, points=asked.points)
+    return await answer_question(questioner, spec)
+
+
+@router.post(
+    "/releases/{release_id}/statistics",
+    operation_id="compute_release_statistics",
+    summary="Compute more statistics of a release",
+    response_model=ComputedStatistics,
+    response_description="One answer a statistic.",
+    responses=_ANSWERS,
+)
+async def compute_release_statistics(
+    release_id: ReleaseId, asked: StatisticsBody, questioner: QuestionerDep
+) -> Response:
+    """Compute certain ranges of statistics that nobody asked for at the time, from the published rows alone."""
+    spec = StatisticsSpec(release_id=release_id, statistics=asked.statistics, ddof=asked.ddof)
     return await answer_question(questioner, spec)

@@ -191,6 +191,16 @@ CLASSES: Final = _named(
     }
 )
 
+MORE_STATISTICS: Final = _named(
+    {
+        "a covariance that nobody asked for": {"statistics": [{"kind": "covariance", "of": ["age", "income"]}]},
+        "a regression, in the sample form": {
+            "statistics": [{"kind": "regression", "of": ["income", "age"]}, {"kind": "variance", "of": ["income"]}],
+            "ddof": 1,
+        },
+    }
+)
+
 NAMES: Final = _named(
     {
         "a name": {"name": "Commuters of 2026, second delivery"},

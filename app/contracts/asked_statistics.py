@@ -1,0 +1,67 @@
+"""Statistics of a release that nobody asked for at the time: computed from what it publishes, and from nothing else."""
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.contracts.base import Contract, may_lack
+from app.contracts.box_columns import Value
+from app.contracts.box_statistics import Estimate, Ranges, Statistic, StatisticKind
+from app.contracts.ids import Named
+from app.contracts.jobs import JobKind, JobSpec, Queue
+
+#: Statistics of one question.
+MOST_ASKED: Final = 100
+
+Asked = Annotated[tuple[Statistic, ...], Field(min_length=1, max_length=MOST_ASKED)]
+Ddof = Annotated[int, Field(strict=True, ge=0, le=1)]
+
+
+class StatisticsRequest(Contract):
+    """Which statistics of the released records, by their boxes alone."""
+
+    statistics: Asked = Field(description="Over columns that were anonymized; a weight changes nothing.")
+    ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: as the release was asked for.")
+
+
+class ComputedStatistic(Contract):
+    """One statistic as the boxes give it; lists for a regression, intercept first."""
+
+    kind: StatisticKind = Field(description="Which statistic.")
+    of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
+    values: tuple[Value, ...] | None = Field(
+        default=None, description="share, domain_mean: the values it is about; omitted: one number for each value."
+    )
+    p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
+    ddof: int | None = Field(description="Its divisor is N - ddof; null where that changes nothing.")
+    estimate: Estimate | None = Field(description="Its value by the boxes; null where it is undefined.")
+    linear: Ranges | None = Field(description="Range by the linear approximation.")
+    guaranteed: Ranges | None = Field(description="Certain to hold the released records' value.")
+    inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
+    exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
+    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+
+
+class ComputedStatistics(Contract):
+    """One answer a statistic, in their order."""
+
+    method: Literal["statistics"] = Field(default="statistics", description="What was asked.")
+    statistics: tuple[ComputedStatistic, ...] = Field(description="One a statistic, in their order.")
+
+
+class ComputedSummary(ComputedStatistics):
+    """Answer in a job: the statistics stand in its whole result."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("statistics"))
+
+
+class StatisticsSpec(JobSpec):
+    """The unlisted job that computes them."""
+
+    kind: ClassVar[JobKind] = JobKind.QUERY
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
+
+    method: Literal["statistics"] = Field(default="statistics", description="What is asked.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
+    statistics: Asked = Field(description="Over columns that were anonymized.")
+    ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: as the release was asked for.")
