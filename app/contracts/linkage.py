@@ -49,6 +49,15 @@ class Attack(Ranks):
     known_90: Ranks | None = Field(default=None, description="The same for rows whose record is among 90 % known.")
 
 
+class Joint(Contract):
+    """An adversary who matches all rows at once: a record stands behind one row only."""
+
+    mean_posterior: float = Field(description="Mean probability of the true record.")
+    share_rank_1: float = Field(description="Rows whose true record is more probable than every other one.")
+    share_posterior_above_half: float = Field(description="Rows with a record that is more probable than not.")
+    share_of_these_right: float | None = Field(description="Of these, rows whose record it is; null: there are none.")
+
+
 class LinkageResult(Attack):
     """Result of a `linkage` job: by fit alone, and with the scales matched."""
 
@@ -57,6 +66,15 @@ class LinkageResult(Attack):
     candidates: int = Field(description="Records the adversary knows.")
     sampled: int = Field(description="Rows that were tried.")
     k: float | None = Field(description="The release's k; null where each record has its own.")
+    share_posterior_above_half: float | None = Field(
+        default=None, description="Rows with a record that is more probable than not, row by row; null: not known."
+    )
+    share_of_these_right: float | None = Field(
+        default=None, description="Of these, rows whose record it is; null: there are none, or it is not known."
+    )
+    joint: Joint | None = Field(
+        default=None, description="All rows matched at once, over the 50 records that fit each best; null for boxes."
+    )
     with_scale_matching: Attack | None = Field(
         description="The adversary also computes each known record's scale again and compares; null: there is none."
     )

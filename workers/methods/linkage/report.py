@@ -20,6 +20,7 @@ def result(
     candidates: int,
     k: float | NDArray[np.float64],
     posterior: bool = True,
+    best: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The job's whole result.
 
@@ -29,6 +30,7 @@ def result(
     records, candidates : rows of the release; records that the adversary knows.
     k : of the release, or of each row.
     posterior : whether rows have densities, of which posteriors are made.
+    best : fields of the result about the best candidate of each row.
     """
 
     def ranks(name: str) -> Ranks | None:
@@ -42,6 +44,7 @@ def result(
         candidates=candidates,
         sampled=len(found["fit"].rows),
         k=None if isinstance(k, np.ndarray) else k,
+        **(best or {}),
         with_scale_matching=None if matched is None else Attack(**matched.model_dump(), known_90=ranks("matched_90")),
     ).model_dump(mode="json")
 

@@ -19,6 +19,7 @@ from workers.algorithms.uncertain.linkage.attack import Linkage, Matching
 from workers.methods.context import JobContext
 from workers.methods.linkage import report as linkage_report
 from workers.methods.linkage.boxes import attack_boxes
+from workers.methods.linkage.jointly import matched, of_boxes
 from workers.methods.linkage.knowledge import Attacked, Knowledge, attacked
 from workers.methods.outcome import Outcome
 from workers.methods.uncertain.request import request
@@ -108,13 +109,19 @@ class LinkageRunner:
         return Progress(fraction=_READ + (1.0 - _READ) * share, stage="attack")
 
     def finish(self, state: Attacking, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """Say what was found; an audit has no release."""
+        """Match all rows at once and say what was found; an audit has no release."""
+        if state.release is None:
+            original = job.releases["release_id"].dataset_id == job.spec["dataset_id"]
+            best = of_boxes(state.found["fit"], original=original)
+        else:
+            best = matched(job, state.release, state.knowledge[""], state.found["fit"])
         result = linkage_report.result(
             state.found,
             records=state.records,
             candidates=state.candidates,
             k=state.k,
             posterior=state.release is None or state.release.spec is not None,
+            best=best,
         )
         return Outcome(summary=result, result=result)
 
