@@ -100,6 +100,16 @@ def influences(statistics: Sequence[Statistic], moments: Moments) -> Influences:
     return _compress(parts, moments)
 
 
+def no_influences(moments: Moments) -> Influences:
+    """Those of no statistic at all.
+
+    Parameters
+    ----------
+    moments : of the columns.
+    """
+    return _compress([], moments)
+
+
 def _per_axis(field: Influences, size: FloatArray) -> FloatArray:
     out = np.zeros(len(field.mean))
     np.add.at(out, field.term_axis, size)

@@ -12,13 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from surebox_verify.core.moments import check_records
-from surebox_verify.core.statistics import check_statistics
 from surebox_verify.core.types import FloatArray
-from workers.algorithms.boxes import stages
-from workers.algorithms.boxes.bounds import check_domains
+from workers.algorithms.boxes import mixed_stages, stages
+from workers.algorithms.boxes.checks import check
 from workers.algorithms.boxes.partition import partition as cutting
-from workers.algorithms.boxes.partition.diversity import check_demands
+from workers.algorithms.boxes.partition.mixed import partition as mixed_cutting
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
@@ -33,8 +31,10 @@ from workers.algorithms.boxes.state import (
     Cutting,
     Finished,
     Measuring,
+    MixedCertifying,
+    MixedCutting,
+    PlainState,
 )
-from workers.algorithms.core.errors import InfeasibleKError
 
 Stage = Literal["influence", "partition", "bounds", "uncertainty", "ranges", "done"]
 
@@ -44,7 +44,8 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
 
     Parameters
     ----------
-    x : (N, n) float64, finite; copied once where it is not C-contiguous.
+    x : (N, n) float64, finite, NaN where missing if `request.patterns`; copied once where it is not C-contiguous. n may
+        be 0 where there are nominal columns.
     request : what is asked.
 
     Raises
@@ -53,27 +54,15 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
         NaN, infinities, magnitudes above 1e70; values outside a declared domain (OutsideDomainError).
     InfeasibleKError
         k above N, or above the records of a kept class.
-    InfeasibleDiversityError
-        l above the values of a column.
+    InfeasibleDiversityError, InfeasibleAlphaError
+        l above the values of a column; alpha below the share that a value has of all records.
     UndefinedStatisticError
         A statistic whose wording is wrong. (One that these records leave undefined is found by the
         first step, of many records by one of the first.)
     ValueError
         k below 1, confidence outside (0, 1), domains that are none, ddof neither 0 nor 1, or of weighed records.
     """
-    check_records(x)
-    check_statistics(request.statistics, x.shape[1])
-    if request.k < 1 or not 0.0 < request.confidence < 1.0:
-        msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
-        raise ValueError(msg)
-    if request.ddof not in ((0,) if request.rare_records == "weigh" else (0, 1)):
-        msg = f"ddof must be 0 or 1, and 0 where records are weighed (they have no sample size), got {request.ddof}"
-        raise ValueError(msg)
-    check_demands(request.demands, request.k)
-    if request.k > len(x):
-        raise InfeasibleKError(request.k, len(x))
-    if request.domains:
-        check_domains(x, request.domains)
+    check(x, request)
     return Checked(x=np.ascontiguousarray(x), request=request)
 
 
@@ -89,9 +78,25 @@ def step(state: BoxesState, *, rng: np.random.Generator) -> BoxesState:
     ------
     UndefinedStatisticError
         These records, or those that are kept, leave a statistic or its default scale undefined.
+    SuppressionError, InfeasibleKError
+        Too many records, or all, are in classes or patterns of missing values too rare for any box.
     """
     match state:
-        case Checked() | Averaging():
+        case Checked():
+            return stages.average(state) if state.request.plain else mixed_stages.begin(state)
+        case MixedCutting():
+            return mixed_stages.cut(state, rng)
+        case MixedCertifying():
+            return mixed_stages.certify(state)
+        case Finished():
+            return state
+        case _:
+            return _plain_step(state, rng)
+
+
+def _plain_step(state: PlainState, rng: np.random.Generator) -> BoxesState:
+    match state:
+        case Averaging():
             return stages.average(state)
         case Measuring():
             return stages.measure(state)
@@ -107,8 +112,6 @@ def step(state: BoxesState, *, rng: np.random.Generator) -> BoxesState:
             return stages.compare(state)
         case Certifying():
             return stages.certify(state)
-        case Finished():
-            return state
 
 
 def done(state: BoxesState) -> bool:
@@ -123,18 +126,24 @@ def progress(state: BoxesState) -> tuple[Stage, float]:
             return "influence", _measured(state)
         case Cutting():
             return "partition", 0.15 + 0.4 * cutting.fraction(state.cuts)
+        case MixedCutting():
+            return "partition", 0.15 + 0.4 * mixed_cutting.fraction(state.cuts)
         case Bounding():
             return "bounds", 0.55
-        case Choosing():
-            return "uncertainty", 0.57
-        case Anticipating():
-            return "uncertainty", 0.59
-        case Comparing():
-            return "uncertainty", 0.6 + 0.1 * state.row / len(state.x)
         case Certifying():
             return "ranges", 0.7 + 0.3 * len(state.certificates) / len(state.request.statistics)
+        case MixedCertifying():
+            return "ranges", 0.7 + 0.3 * len(state.certificates) / len(state.mixed.request.statistics)
         case Finished():
             return "done", 1.0
+        case _:
+            return "uncertainty", _judged(state)
+
+
+def _judged(state: Choosing | Anticipating | Comparing) -> float:
+    if isinstance(state, Comparing):
+        return 0.6 + 0.1 * state.row / len(state.x)
+    return 0.57 if isinstance(state, Choosing) else 0.59
 
 
 def _measured(state: Checked | Averaging | Measuring) -> float:

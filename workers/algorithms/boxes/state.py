@@ -1,148 +1,23 @@
-"""What boxes are made from, and where the work stands between two steps: one frozen class per stage."""
+"""Where the work on boxes stands between two steps: one frozen class per stage."""
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from surebox_verify.core.influence import Influences
 from surebox_verify.core.moments import Sums
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray, SingleArray
-from surebox_verify.estimates import Estimate
+from surebox_verify.core.types import FloatArray, IntArray, SingleArray
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
-from workers.algorithms.boxes.bounds import Domain
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.partition import Method, Partition, PartitionState
-from workers.algorithms.boxes.partition.places import KeyArray
-from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
-from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
+from workers.algorithms.boxes.charges import Records, Sides
+from workers.algorithms.boxes.partition.mixed.admission import Admitted
+from workers.algorithms.boxes.partition.mixed.partition import MixedState
+from workers.algorithms.boxes.partition.partition import Partition, PartitionState
+from workers.algorithms.boxes.rare.rarity import Criterion
+from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest, Certificate, Chosen
+from workers.algorithms.boxes.sides import Boxes
 
-
-@dataclass(frozen=True)
-class BoxesRequest:
-    """What is asked of the boxes.
-
-    Attributes
-    ----------
-    k : least records per box, at least 1.
-    statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
-    partition : `optimal`, `fast` or `mondrian`.
-    bounds : `cells`, `tight` or `snug`.
-    domains : declared bounds per numeric column, None where none; empty for none at all.
-    demands : what a box must hold beside k records (l-diversity, t-closeness, alpha, kept classes, persons).
-    confidence : of the statistical uncertainty, in (0, 1).
-    rare_records : whether rare boxes are kept, kept and marked, dismissed or left with a smaller weight.
-    objective : what decides which boxes are dismissed: `with_shift` also counts how that shifts the statistics
-        (rare.shifted; always for those that are marked), `paper` does not. Weights are the paper's.
-    dismiss_at_most : largest share of the records that `mark` and `dismiss` leave aside, with the shift.
-    keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `snug` in
-        sets; None for new ones, drawn.
-    floor : weight of every column that no statistic names, as a share of the least one named.
-    ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
-        records; not with weights, which have no sample size.
-    columns : what the numeric columns' values are; empty where nothing is known of any.
-    nominal : the nominal columns.
-    patterns : whether records may lack values (NaN in x, -1 in codes): boxes are then cut within patterns of missing
-        values, and patterns too rare give up values or are left out.
-    snug_records : records that must share the grid cell to whose end a `snug` bound moves: 1 or 2.
-    suppress_at_most : largest share of the records that are left out for a class of kept columns too rare for any box.
-    survey : (N,) positive design weights of the records; None for equal ones.
-    """
-
-    k: int
-    statistics: tuple[Statistic, ...]
-    partition: Method = "optimal"
-    bounds: Literal["cells", "tight", "snug"] = "cells"
-    domains: tuple[Domain | None, ...] = ()
-    confidence: float = 0.95
-    demands: BoxConstraints = field(default_factory=BoxConstraints)
-    rare_records: RareRecords = "keep"
-    keys: KeyArray | None = None
-    floor: float = 0.0
-    ddof: int = 0
-    columns: tuple[NumericColumn, ...] = ()
-    nominal: tuple[NominalColumn, ...] = ()
-    patterns: bool = False
-    snug_records: int = 2
-    suppress_at_most: float = 0.02
-    survey: FloatArray | None = None
-    objective: Literal["with_shift", "paper"] = "paper"
-    dismiss_at_most: float = 0.05
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """One statistic: what may be published, and what is restricted to the job's result.
-
-    Attributes
-    ----------
-    statistic : as asked.
-    published : one per component (regression: intercept first), from the boxes and counts alone.
-    omega : weights used; restricted where they are default ones, being computed from the records.
-    true_value, shift : value over the kept (weighted) records, and over all records less that; restricted. None where
-        the kept records leave the statistic undefined, like the next.
-    delta : linear uncertainty with derivatives at the true records; restricted.
-    core : as `published`, about the records of marked boxes only; None where none are marked.
-    """
-
-    statistic: Statistic
-    published: tuple[Estimate, ...]
-    omega: tuple[float, ...]
-    true_value: tuple[float | None, ...]
-    shift: tuple[float | None, ...]
-    delta: tuple[float | None, ...]
-    core: tuple[Estimate, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What is published of all boxes, and how much each counts.
-
-    Attributes
-    ----------
-    rows : places of the kept records among all; None where all are kept. Restricted.
-    field : derivatives at the kept records' (weighted) moments. Restricted.
-    weights : (B,), of each record of a kept box, summing to 1 over the records; None where not weighed.
-    optimum : lambda; None likewise.
-    criterion : what boxes were judged by; None where all are kept unasked, or their core is that of rare.marking.
-    core : (B,), boxes of the core, where the others are marked; None where they are not.
-    """
-
-    rows: IntArray | None
-    field: Influences
-    weights: FloatArray | None = None
-    optimum: float | None = None
-    criterion: Criterion | None = None
-    core: BoolArray | None = None
-
-
-@dataclass(frozen=True)
-class BoxesOutcome:
-    """Boxes and what they say of the statistics.
-
-    Attributes
-    ----------
-    boxes : to be published (bounds, counts), and the restricted box of each kept record.
-    chosen : which records are kept, and what they weigh.
-    privacy_uncertainty : sum_p w_p sum_i a_i(x_p) D_i(p), w_p = 1/N where not weighed. Restricted, like the two below.
-    asymptotic_uncertainty : what `privacy_uncertainty` would be with the optimal half-widths at the kept records'
-        estimated density; None without one.
-    statistical_uncertainty : A sqrt(sum w^2), A / sqrt(N) where not weighed.
-    certificates : one per statistic, in their order.
-    suppressed : records left out before the partition, their class of kept columns or their pattern of missing values
-        being too rare for any box. Restricted, like the next.
-    blanked : values given up so that rare patterns of missing values join others.
-    """
-
-    boxes: Boxes
-    chosen: Chosen
-    privacy_uncertainty: float
-    asymptotic_uncertainty: float | None
-    statistical_uncertainty: float
-    certificates: tuple[Certificate, ...]
-    suppressed: int = 0
-    blanked: int = 0
+__all__ = ["BoxesOutcome", "BoxesRequest", "Certificate", "Chosen"]  # what stages are about, beside these
 
 
 @dataclass(frozen=True)
@@ -275,6 +150,48 @@ class Finished:
     outcome: BoxesOutcome
 
 
-BoxesState: TypeAlias = (
-    Checked | Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying | Finished
-)
+@dataclass(frozen=True)
+class Mixed:
+    """Records of all kinds of columns that take part, and what their sides cost.
+
+    Attributes
+    ----------
+    given : who takes part, with what is left of their values. Restricted, like all of it.
+    request : with the nominal columns, demands and design weights of these records.
+    records : the same with their moments.
+    field : derivatives of the statistics of moments; `owner` are places among all statistics.
+    asked : what the other statistics cost; without the floor.
+    """
+
+    given: Admitted
+    request: BoxesRequest
+    records: Records
+    field: Influences
+    asked: Sides
+
+
+@dataclass(frozen=True)
+class MixedCutting:
+    """The partition of columns of all kinds is being made."""
+
+    mixed: Mixed
+    cuts: MixedState
+
+
+@dataclass(frozen=True)
+class MixedCertifying:
+    """Boxes are there; ranges are computed statistic by statistic, in steps.
+
+    `delta` is that of the statistics of moments at the true records; `readings` keeps prepared columns.
+    """
+
+    mixed: Mixed
+    boxes: Boxes
+    delta: FloatArray
+    readings: Readings
+    certificates: tuple[Certificate, ...]
+    ranges: RangeSteps | None = None
+
+
+PlainState: TypeAlias = Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying
+BoxesState: TypeAlias = Checked | PlainState | MixedCutting | MixedCertifying | Finished

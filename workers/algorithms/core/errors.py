@@ -28,3 +28,23 @@ class InfeasibleDiversityError(ValueError):
         self.column = column
         self.asked = asked
         self.largest = largest
+
+
+class SuppressionError(ValueError):
+    """More records than allowed are in classes, or patterns of missing values, too rare for any box."""
+
+    def __init__(self, records: int, of: int, allowed: float) -> None:
+        super().__init__(f"{records} of {of} records would be left out, at most a share of {allowed:g} may be")
+        self.records = records
+        self.of = of
+        self.allowed = allowed
+
+
+class InfeasibleAlphaError(ValueError):
+    """Even all records together have a value in too large a share; `column` counts the sensitive ones."""
+
+    def __init__(self, column: int, asked: float, least: float) -> None:
+        super().__init__(f"alpha = {asked:g} asked, a value of sensitive column {column} has a share of {least:g}")
+        self.column = column
+        self.asked = asked
+        self.least = least

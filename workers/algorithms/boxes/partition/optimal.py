@@ -24,6 +24,7 @@ from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
 
 _SORTING = 16  # row values visited that sorting a value is worth
+_COARSE = 8  # axes searched in a node too large for a block: its cut decides for many boxes
 
 
 def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
@@ -49,16 +50,12 @@ def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Bl
 def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) -> None:
     """Cut a node too large for a block."""
     first, last = (int(end) for end in tree.span[node])
-    found = coarse(records, first, last, k, effort.axes)
-    tree.counters[2] += (last - first) * _visits(records, effort)
+    n = int(records.rows.shape[1])
+    found = coarse(records, first, last, k, min(n, max(effort.axes, _COARSE)))
+    tree.counters[2] += (last - first) * n * (min(n, _COARSE) + 1)
     if found.place > 0:
         split_rows(records.rows, records.worth, records.order, first, last, found.axis, found.above)
         branch(tree, node, found.axis, found.place, found.below, found.above)
-
-
-def _visits(records: Records, effort: Effort) -> int:
-    n = int(records.rows.shape[1])
-    return n * (min(n, effort.axes) + 1)
 
 
 def go_on(records: Records, tree: Tree, block: Block, cut: Callable[[], None]) -> None:

@@ -1,0 +1,105 @@
+"""Snug bounds: what they are, and what an adversary learns who knows all records but one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surebox_verify.core.statistics import Statistic
+from tests.algorithms.boxes.test_mixed import Case, anonymized
+from workers.algorithms.boxes.request import BoxesRequest
+from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
+from workers.algorithms.boxes.snug import snug
+
+SHIFT = 0.37
+
+
+def drawn_in(values: np.ndarray, cell: tuple[float, float], h: float, sharing: int) -> tuple[float, float]:
+    """The rule for one box and column, by its words."""
+    low, high = cell
+    steps = np.floor(values / h - SHIFT)
+    if (steps == steps.min()).sum() >= sharing:
+        low = max(low, (steps.min() + SHIFT) * h)
+    if (steps == steps.max()).sum() >= sharing:
+        high = min(high, (steps.max() + 1 + SHIFT) * h)
+    return low, high
+
+
+def consistent(
+    others: np.ndarray, cell: tuple[float, float], h: float, sharing: int, said: tuple[float, float]
+) -> np.ndarray:
+    """Values (middles of steps in the cell) that the unknown record may have, given the others and the bounds."""
+    steps = np.arange(np.floor(cell[0] / h - SHIFT), np.floor(cell[1] / h - SHIFT) + 1)
+    tried = np.clip((steps + SHIFT + 0.5) * h, cell[0], np.nextafter(cell[1], cell[0]))
+    return tried[[drawn_in(np.append(others, v), cell, h, sharing) == said for v in tried]]
+
+
+def left_over(values: np.ndarray, h: float, sharing: int, k: int) -> tuple[float, float, float]:
+    """Share of records known to a step, mean share of the box's steps left, mean width over the cell's."""
+    domain = (float(values.min()) - 50 * h, float(values.max()) + 50 * h)
+    base = BoxesRequest(k, (Statistic("mean", (0,)),), domains=(domain,), columns=(NumericColumn(snug=h),))
+    keys = np.arange(8, dtype=np.uint32).reshape(1, 8)
+    cells = anonymized(Case(values[:, None], replace(base, keys=keys))).boxes
+    found = anonymized(Case(values[:, None], replace(base, keys=keys, bounds="snug", snug_records=sharing))).boxes
+    assert (found.box == cells.box).all()
+    determined, left, narrower = [], [], []
+    for b in range(len(found.counts)):
+        if cells.lower[b, 0] == domain[0] or cells.upper[b, 0] == domain[1]:
+            continue  # ends at the outer bounds stay
+        inside = values[found.box == b]
+        cell, said = (cells.lower[b, 0], cells.upper[b, 0]), (found.lower[b, 0], found.upper[b, 0])
+        narrower.append((said[1] - said[0]) / (cell[1] - cell[0]))
+        for place in range(len(inside)):
+            may_be = consistent(np.delete(inside, place), cell, h, sharing, said)
+            assert len(may_be) > 0
+            assert np.abs(may_be - inside[place]).min() <= h  # the truth is among what is left
+            determined.append(len(may_be) == 1)
+            left.append(len(may_be) * h / max(said[1] - said[0], h))
+    return float(np.mean(determined)), float(np.mean(left)), float(np.mean(narrower))
+
+
+def test_bounds_are_those_of_the_rule() -> None:
+    """Ends move to the grid only where enough records share the step; outer bounds stay; sets likewise."""
+    rng = np.random.default_rng(1)
+    for sharing in (1, 2):
+        x = rng.integers(0, 12, (40, 1)).astype(float)
+        codes = rng.integers(0, 4, 40).astype(np.int32)
+        box = np.sort(rng.integers(0, 4, 40)).astype(np.int32)
+        counts = np.bincount(box, minlength=4)
+        lower, upper = np.full((4, 1), -3.3), np.full((4, 1), 14.1)
+        boxes = Boxes(lower, upper, counts, box, np.zeros(1, dtype=bool), sets=(np.ones((4, 5), dtype=bool),))
+        corners = (np.array([-5.0]), np.array([14.1]))
+        found = snug(boxes, x, (NumericColumn(snug=1.5),), (NominalColumn(codes, 5),), corners, sharing)
+        for b in range(4):
+            low, _ = drawn_in(x[box == b, 0], (-3.3, 14.1), 1.5, sharing)
+            assert found.lower[b, 0] == low
+            assert found.upper[b, 0] == 14.1
+            had = np.bincount(codes[box == b], minlength=5)
+            drawn = ((had == 0) | (had >= sharing)).all()
+            assert (found.sets[0][b] == ((had > 0) if drawn else True)).all()
+
+
+def test_whole_numbers_have_at_least_two_in_a_step() -> None:
+    """A finer grid than that would publish the extremes themselves."""
+    x = 10.0 * np.arange(30)[:, None]
+    column = NumericColumn(step=1.0, snug=0.1)
+    request = BoxesRequest(5, (Statistic("mean", (0,)),), bounds="snug", columns=(column,), snug_records=1)
+    boxes = anonymized(Case(x, replace(request, domains=((-90.0, 990.0),)))).boxes
+    inner = boxes.lower[1:, 0]
+    assert set((inner % 10).tolist()) <= {9.0, 0.0}  # steps begin at 0.74, 2.74, ...; or the cut fell into the step
+    assert (inner % 10 == 9).mean() > 0.5
+
+
+@pytest.mark.parametrize("name", ["ties", "zeros", "far outliers", "spread"])
+def test_two_sharing_records_leave_others_less_known_than_one_does(name: str) -> None:
+    """Who knows all but one: with one record every lone extreme is known to a step, with two only extreme pairs."""
+    rng = np.random.default_rng(len(name))
+    values, h = {
+        "ties": (rng.integers(0, 20_000, 600).astype(float), 2.0),
+        "zeros": (np.where(rng.random(600) < 0.9, 0.0, rng.integers(1, 5000, 600)).astype(float), 2.0),
+        "far outliers": (np.concatenate([rng.normal(size=590), 50.0 * rng.random(10)]), 0.01),
+        "spread": (rng.uniform(0, 100, 600), 0.02),
+    }[name]
+    one, two = (left_over(values, h, sharing, 5) for sharing in (1, 2))
+    assert two[0] < one[0]
+    assert two[2] >= one[2]

@@ -1,0 +1,92 @@
+"""What can be told of a request before any work.
+
+Notation as in boxes.sides.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from surebox_verify.core.errors import InvalidColumnError
+from surebox_verify.core.moments import check_records
+from surebox_verify.core.statistics import check_statistics
+from surebox_verify.core.types import FloatArray, IndexArray
+from workers.algorithms.boxes.bounds import check_domains
+from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands
+from workers.algorithms.boxes.request import BoxesRequest
+from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
+
+
+def check(x: FloatArray, request: BoxesRequest) -> None:
+    """Refuse what `anonymization.init` says it refuses.
+
+    Parameters
+    ----------
+    x : (N, n) records.
+    request : what is asked of them.
+    """
+    _check_numbers(x, request)
+    check_statistics(request.statistics, x.shape[1], [column.values for column in request.nominal])
+    if request.k < 1 or not 0.0 < request.confidence < 1.0:
+        msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
+        raise ValueError(msg)
+    if request.ddof not in ((0,) if request.rare_records == "weigh" else (0, 1)):
+        msg = f"ddof must be 0 or 1, and 0 where records are weighed (they have no sample size), got {request.ddof}"
+        raise ValueError(msg)
+    if not request.plain and request.rare_records != "keep":
+        msg = "rare records are dismissed and weighed for complete numeric columns only; keep them"
+        raise ValueError(msg)
+    if request.k > len(x):
+        raise InfeasibleKError(request.k, len(x))
+    _check_demands(request.demands, request.k)
+    if request.domains:
+        check_domains(x, request.domains)
+    _check_columns(x, request)
+
+
+def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:
+    if request.plain:
+        check_records(x)
+        return
+    if x.ndim != 2 or x.dtype != np.float64 or len(x) == 0 or x.shape[1] + len(request.nominal) == 0:
+        msg = f"records must be a float64 matrix with a column, or beside nominal ones, got {x.shape} of {x.dtype}"
+        raise ValueError(msg)
+    missing = np.isnan(x)
+    if x.shape[1]:
+        check_records(np.where(missing, 0.0, x))
+    for column in np.flatnonzero(missing.any(axis=0)) if not request.patterns else ():
+        raise InvalidColumnError(int(column), "missing values")
+
+
+def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
+    for index, column in enumerate(request.columns):
+        if strays := column.strays(x[:, index]):
+            raise InvalidColumnError(index, f"{strays} values are no multiples of {column.step:g}")
+        extent = np.ptp(x[~np.isnan(x[:, index]), index]) if column.minimum_width > 0.0 else np.inf
+        if extent < column.minimum_width:
+            raise InvalidColumnError(index, f"its values do not span the least width {column.minimum_width:g}")
+    for index, nominal in enumerate(request.nominal):
+        least = -1 if request.patterns else 0
+        if len(nominal.codes) != len(x) or nominal.codes.min() < least or nominal.codes.max() >= nominal.values:
+            raise InvalidColumnError(x.shape[1] + index, f"codes must be one a record, from 0 to {nominal.values - 1}")
+    if request.survey is not None and not (np.isfinite(request.survey).all() and (request.survey > 0.0).all()):
+        msg = "design weights must be finite and above 0"
+        raise ValueError(msg)
+
+
+def _check_demands(demands: BoxConstraints, k: int) -> None:
+    """What not even one box of all records meets; classes of kept columns too rare are left out later."""
+    check_demands(replace(demands, kept=np.empty(0, dtype=np.int32)), k)
+    persons = len(np.unique(demands.persons))
+    if len(demands.persons) and persons < k:
+        raise InfeasibleKError(k, persons)
+    if demands.alpha is not None:
+        for column, codes in enumerate(demands.codes.T):
+            share = _largest_share(codes)
+            if share > demands.alpha:
+                raise InfeasibleAlphaError(column, demands.alpha, share)
+
+
+def _largest_share(codes: IndexArray) -> float:
+    known = codes[codes >= 0]
+    return float(np.bincount(known).max() / len(codes)) if len(known) else 0.0

@@ -1,0 +1,145 @@
+"""Costs of all columns for the partition, in one unit, and what the boxes that it made cost.
+
+Notation as in boxes.charges.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from surebox_verify.core.influence import Influences, absolute_influences, influence_deviations, influence_squares
+from surebox_verify.core.statistics import Statistic
+from surebox_verify.core.types import FloatArray, SingleArray
+from workers.algorithms.boxes.charges import Records, Sides
+from workers.algorithms.boxes.partition.mixed.arranging import Costs
+from workers.algorithms.boxes.sides import Boxes
+
+
+def named(statistics: tuple[Statistic, ...]) -> set[int]:
+    """Columns that some statistic names."""
+    return {column for one in statistics for column in one.of}
+
+
+def with_floor(
+    found: Sides, field: Influences, statistics: tuple[Statistic, ...], records: Records, floor: float
+) -> Sides:
+    """The same with columns that no statistic names at `floor` of the least that is named, in natural scales.
+
+    Parameters
+    ----------
+    found : from `sides`.
+    field : of the statistics of moments.
+    statistics, records : as for `sides`.
+    floor : share; 0 leaves such columns whole.
+    """
+    if floor == 0.0:
+        return found
+    found = replace(found, value=[value.copy() for value in found.value], constant=found.constant.copy())
+    n, of = records.x.shape[1], named(statistics)
+    sigma = records.at.deviation[:n]
+    filled = records.filled
+    worth = absolute_influences(field, filled, np.ones(filled.shape[1])).mean(axis=0, dtype=np.float64)[:n]
+    if len(found.worth):
+        worth = worth + found.worth.mean(axis=0)
+    spread = [np.array([_spread(records, j, v) for v in range(c.values)]) for j, c in enumerate(records.nominal)]
+    sizes = [float(worth[i] * sigma[i]) for i in of if i < n]
+    for j in (i - n for i in of if i >= n):
+        costs = found.value[j] * spread[j]
+        sizes += costs[costs > 0.0].tolist() + [float(np.ptp(score)) for score in found.score[j]]
+    least = min((size for size in sizes if size > 0.0), default=0.0)
+    for i in range(n + len(records.nominal)):
+        if i in of:
+            continue
+        if i >= n:
+            found.value[i - n] += floor * least / spread[i - n]
+        elif sigma[i] > 0.0:
+            found.constant[i] = floor * least / sigma[i]
+    return found
+
+
+def _spread(records: Records, column: int, value: int) -> float:
+    p = records.bounded(float(records.share @ (records.nominal[column].codes == value)))
+    return float(np.sqrt(p * (1.0 - p)))
+
+
+def costs(found: Sides, field: Influences, records: Records, *, weighted: bool) -> tuple[Costs, float]:
+    """All of it for the partition, in one unit.
+
+    Parameters
+    ----------
+    found, field : from `sides` and of the statistics of moments.
+    records : N of them.
+    weighted : whether records have design weights.
+
+    Returns
+    -------
+    costs, unit
+        A cost of 1 is `unit` of the weighted statistics.
+    """
+    at, n = records.at, records.x.shape[1]
+    extent = at.high - at.low
+    span = np.maximum(at.mean - at.low, at.high - at.mean)
+    size = (field.bound(span) * extent)[:n] + found.constant * extent[:n]
+    if len(found.worth):
+        size = size + found.worth.max(axis=0) * extent[:n]
+    unit = max(float(size.max(initial=0.0)), max((float(v.sum()) for v in found.value), default=0.0))
+    unit = unit if unit > 0.0 else 1.0
+    scale = extent / unit
+    mass = (records.share * len(records.x)).astype(np.float32) if weighted else np.empty(0, np.float32)
+    worth: FloatArray | SingleArray = (field.constants[:n] + found.constant) * scale[:n]
+    value = [each.copy() for each in found.value]
+    if weighted or len(found.worth) or not field.constant:
+        per = absolute_influences(field, records.filled, scale)
+        for place, (j, v) in enumerate(records.dummies):
+            value[j][v] += unit * float(per[:, n + place].mean(dtype=np.float64))  # an indicator's range is 1
+        per = np.ascontiguousarray(per[:, :n])
+        per += (found.constant * scale[:n]).astype(np.float32)
+        if len(found.worth):
+            per += (found.worth * scale[:n]).astype(np.float32)
+        if weighted:
+            per *= mass[:, None]
+        worth = per
+    return (
+        Costs(
+            worth=worth,
+            omega=tuple(each / unit for each in value),
+            scores=tuple(
+                np.array(score).reshape(len(score), len(each)) / unit
+                for each, score in zip(value, found.score, strict=True)
+            ),
+            mass=mass,
+        ),
+        unit,
+    )
+
+
+def nominal_uncertainty(found: Sides, boxes: Boxes, share: FloatArray) -> float:
+    """What the sets of boxes add to the privacy uncertainty.
+
+    Parameters
+    ----------
+    found : from `sides`.
+    boxes : the sets.
+    share : (B,), mass of each box over all.
+
+    Notes
+    -----
+    science.md section 5: a record in S adds half of what S costs.
+    """
+    total = np.zeros(len(share))
+    for sets, value, scores in zip(boxes.sets, found.value, found.score, strict=True):
+        several = sets.sum(axis=1) > 1
+        total += np.where(several, sets @ value, 0.0)
+        for score in scores:
+            most = np.where(sets, score, -np.inf).max(axis=1)
+            least = np.where(sets, score, np.inf).min(axis=1)
+            total += np.where(several, most - least, 0.0)
+    return float(0.5 * (share @ total))
+
+
+def deviations(found: Sides, field: Influences, records: Records) -> tuple[FloatArray, FloatArray]:
+    """Weights and standard deviations of the influence functions of all numbers asked, those of moments first."""
+    own = influence_deviations(influence_squares(field, records.filled), len(records.x))
+    omega = [number for numbers in found.omega for number in numbers]
+    beside = [number for numbers in found.deviations for number in numbers]
+    return np.concatenate([field.omega, omega]), np.concatenate([own, beside])

@@ -1,0 +1,273 @@
+"""Candidates of a node: places along its numeric columns, and between groups of values, scored alike (kernels).
+
+Notation as in mixed.records and mixed.orders, and
+--------
+block : a node's records sorted along every numeric axis; [s, e) is a node's run in every row of `index`, where they are
+    counted from `base`.
+way : an axis and a variant: axis i < n with variant 0 is the order along column i, axis n + j an order of the values
+    of column j.
+top : (4, breadth), cost, axis, variant and place of the best candidates so far.
+after : candidates up to this cost have been seen already.
+"""
+
+from numba import njit
+
+from surebox_verify.core.types import FloatArray, IndexArray, whole
+from workers.algorithms.boxes.partition.line import LESS, best_on_line
+from workers.algorithms.boxes.partition.mixed.holding import Demands, holds
+from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure, predicted
+from workers.algorithms.boxes.partition.mixed.orders import line_up
+from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
+from workers.algorithms.boxes.partition.selection import is_open
+
+_PLACES = 128  # candidates of a node, per axis and direction
+
+
+@njit(nogil=True, cache=True)
+def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, every: bool) -> int:
+    """place_p = 0 at candidates of a line along a numeric axis, else -1; how many there are.
+
+    The first open gap at or after multiples of k, from either end; all open gaps where `every` one is asked for.
+    """
+    rows, line, place = records.rows, room.line, room.place
+    step = 1 if every else k * max(1, m // (k * _PLACES))
+    for p in range(m + 1):
+        place[p] = -1.0
+    found = 0
+    last = -1
+    for p in range(k, m - k + 1):
+        if p // step != last and is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
+            place[p] = 0.0
+            last = p // step
+            found += 1
+    last = -1
+    for p in range(m - k, k - 1, -1):
+        if (m - p) // step != last and is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
+            place[p] = 0.0
+            last = (m - p) // step
+            found += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def follow(
+    records: Records,
+    room: Room,
+    index: IndexArray,
+    base: int,
+    s: int,
+    e: int,
+    axis: int,
+    variant: int,
+    k: int,
+    every: bool,
+) -> int:
+    """Put a node's records in the order of a way into `line`, candidates into `place`; 0 where there is none."""
+    n = records.rows.shape[1]
+    if axis >= n:
+        return line_up(records, room, index, base, s, e, axis - n, variant) - 1
+    for z in range(s, e):
+        room.line[z - s] = index[axis, z]
+    return _mark(records, room, base, e - s, axis, k, every)
+
+
+@njit(nogil=True, cache=True)
+def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, variant: int, p: int) -> int:
+    """Keep the `most` cheapest candidates in order; how many there are now."""
+    if found == most and cost >= top[0, found - 1] * LESS:
+        return found
+    z = found if found < most else most - 1
+    while z > 0 and cost < top[0, z - 1] * LESS:
+        for i in range(4):
+            top[i, z] = top[i, z - 1]
+        z -= 1
+    top[0, z] = cost
+    top[1, z] = axis
+    top[2, z] = variant
+    top[3, z] = p
+    return min(found + 1, most)
+
+
+@njit(nogil=True, cache=True)
+def _along(
+    records: Records,
+    room: Room,
+    side: Side,
+    classes: int,
+    base: int,
+    m: int,
+    axis: int,
+    variant: int,
+    k: int,
+    found: int,
+    most: int,
+    after: float,
+) -> int:
+    """Predicted cost of all places marked on a line, the best kept."""
+    line, place, top = room.line, room.place, room.top
+    final = m - k
+    while final >= k and place[final] < 0.0:
+        final -= 1
+    first = k
+    while first <= final and place[first] < 0.0:
+        first += 1
+    clear(side)
+    for p in range(1, final + 1):
+        extend(records, classes, base + line[p - 1], side)
+        if p >= k and place[p] == 0.0:
+            place[p] = predicted(records, classes, p, k, side)
+    clear(side)
+    for c in range(1, m - first + 1):
+        extend(records, classes, base + line[m - c], side)
+        if c < k or m - c > final or place[m - c] < 0.0:
+            continue
+        if found < most or place[m - c] < top[0, found - 1] * LESS:
+            cost = place[m - c] + predicted(records, classes, c, k, side)
+            if cost > after:
+                found = _insert(top, found, most, cost, axis, variant, m - c)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def variants_of(records: Records, column: int, thorough: bool) -> int:
+    """How many orders of a column's values are tried."""
+    scores = records.score_start[column + 1] - records.score_start[column]
+    n = records.rows.shape[1]
+    return int((n if thorough or scores > 0 else 0) + 1 + 2 * scores)
+
+
+@njit(nogil=True, cache=True)
+def uncut(records: Records, classes: int, index: IndexArray, base: int, s: int, e: int, side: Side) -> float:
+    """s_i of a node; their sum."""
+    clear(side)
+    plain = index[len(index) - 1]
+    for z in range(s, e):
+        extend(records, classes, base + plain[z], side)
+    return measure(records, e - s, side)
+
+
+@njit(nogil=True, cache=True)
+def _search(
+    records: Records,
+    room: Room,
+    side: Side,
+    classes: int,
+    index: IndexArray,
+    base: int,
+    s: int,
+    e: int,
+    k: int,
+    most: int,
+    after: float,
+    thorough: bool,
+    every: bool,
+    score: FloatArray,
+) -> int:
+    """The best `most` candidates on all axes that matter, dearer than `after`."""
+    n = records.rows.shape[1]
+    found = whole(0)
+    for axis in range(len(score)):
+        if score[axis] <= 0.0 and axis - n != classes:
+            continue
+        variants = 1 if axis < n else variants_of(records, axis - n, thorough)
+        for variant in range(variants):
+            if follow(records, room, index, base, s, e, axis, variant, k, every) > 0:
+                found = _along(records, room, side, classes, base, e - s, axis, variant, k, found, most, after)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _sieve(
+    records: Records,
+    room: Room,
+    demands: Demands,
+    index: IndexArray,
+    base: int,
+    s: int,
+    e: int,
+    k: int,
+    found: int,
+    most: int,
+) -> int:
+    """Keep the first `most` candidates both of whose sides hold what is demanded."""
+    kept = whole(0)
+    top = room.top
+    for z in range(found):
+        axis, variant, p = whole(top[1, z]), whole(top[2, z]), whole(top[3, z])
+        follow(records, room, index, base, s, e, axis, variant, k, True)
+        rows, order, line, m = records.rows, records.order, room.line, e - s
+        if not holds(demands, rows, order, base, line, whole(0), p, axis, k):
+            continue
+        if not holds(demands, rows, order, base, line, p, m, axis, k):
+            continue
+        for i in range(4):
+            top[i, kept] = top[i, z]
+        kept += 1
+        if kept == most:
+            break
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def candidates(  # noqa: C901 (a kernel)
+    records: Records,
+    room: Room,
+    side: Side,
+    classes: int,
+    demands: Demands,
+    ruled: bool,
+    index: IndexArray,
+    base: int,
+    s: int,
+    e: int,
+    k: int,
+    most: int,
+    thorough: bool,
+) -> tuple[int, bool]:
+    """The best cuts of a node, cheapest first, into the room's `top`.
+
+    Returns
+    -------
+    found : how many, at most `most`; 0 where nothing can be cut.
+    exact : whether the first cost is what the node will cost, not a prediction.
+    """
+    top = room.top
+    n = records.rows.shape[1]
+    uncut(records, classes, index, base, s, e, side)
+    score = side.s.copy()
+    active, axis = 0, whole(0)
+    for i in range(len(score)):
+        if score[i] > 0.0:
+            active += 1
+            axis = whole(i)
+    if active == 0:
+        return whole(0), False
+    if active == 1 and axis < n and not ruled:
+        span = (base, s, e)
+        rows, worth, price = records.rows, records.worth, records.price
+        middle = best_on_line(rows, worth, price, index, span, axis, k, room.lines, room.back, top)
+        top[3, 0] = middle
+        top[2, 0] = 0.0
+        return (1 if middle > 0 else 0), True
+    width = top.shape[1]
+    if not ruled:
+        found = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, False, score)
+    else:
+        found = whole(0)
+        for every in (False, True):
+            after = -1.0
+            while found == 0:
+                found = _search(
+                    records, room, side, classes, index, base, s, e, k, width, after, thorough, every, score
+                )
+                if found == 0:
+                    break
+                full = found == width
+                after = top[0, found - 1]
+                found = _sieve(records, room, demands, index, base, s, e, k, found, most)
+                if not full:
+                    break
+            if found > 0:
+                break
+    p = top[3, 0]
+    return found, found > 0 and p < 2 * k and e - s - p < 2 * k and classes < 0

@@ -1,0 +1,208 @@
+"""Trees of cuts over columns of all kinds, within a block of records (kernels). Notation as in mixed.candidates.
+
+`optimal` takes the cut of least predicted cost, and from `reach` records down carries the best few to the end, as
+boxes.optimal does; `fast` and `mondrian` take that of mixed.widths.
+"""
+
+import numpy as np
+from numba import njit
+
+from surebox_verify.core.types import IndexArray, whole
+from workers.algorithms.boxes.partition.line import LESS
+from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
+from workers.algorithms.boxes.partition.mixed.holding import Demands
+from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree
+from workers.algorithms.boxes.partition.mixed.widths import by_width
+
+OPTIMAL, FAST, MONDRIAN = 0, 1, 2
+_TRIES = 64  # places of a column that `fast` looks at where demands forbid some
+
+
+@njit(nogil=True, cache=True)
+def divide(room: Room, index: IndexArray, s: int, e: int, p: int) -> None:
+    """Bring the first p records of `line` to the front of every run, which keeps its order."""
+    upper, moved, line = room.upper, room.moved, room.line
+    for z in range(e - s):
+        upper[line[z]] = 1 if z >= p else 0
+    for i in range(index.shape[0]):
+        low = s
+        high = 0
+        for z in range(s, e):
+            q = index[i, z]
+            index[i, low] = q
+            moved[high] = q
+            low += 1 - upper[q]
+            high += upper[q]
+        for z in range(high):
+            index[i, low + z] = moved[z]
+
+
+@njit(nogil=True, cache=True)
+def _carried(
+    records: Records,
+    room: Room,
+    side: Side,
+    classes: int,
+    demands: Demands,
+    ruled: bool,
+    base: int,
+    s: int,
+    p: int,
+    e: int,
+    k: int,
+    bound: float,
+) -> tuple[float, int]:
+    """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound."""
+    trial, waiting = room.trial, room.waiting
+    waiting[0] = s + p
+    waiting[1] = e
+    waiting[2] = s
+    waiting[3] = s + p
+    top = 4
+    work = 0
+    total = 0.0
+    while top > 0 and total < bound:
+        top -= 2
+        s, e = waiting[top], waiting[top + 1]
+        found, exact = 0, False
+        if e - s >= 2 * k:
+            found, exact = candidates(
+                records, room, side, classes, demands, ruled, trial, base, s, e, k, whole(1), False
+            )
+            work += e - s
+        if found == 0:
+            total += (e - s) * uncut(records, classes, trial, base, s, e, side)
+            continue
+        if exact:
+            total += room.top[0, 0]
+            continue
+        middle = whole(room.top[3, 0])
+        follow(records, room, trial, base, s, e, whole(room.top[1, 0]), whole(room.top[2, 0]), k, False)
+        divide(room, trial, s, e, middle)
+        larger = 0 if 2 * middle > e - s else 2
+        waiting[top + larger] = s
+        waiting[top + larger + 1] = s + middle
+        waiting[top + 2 - larger] = s + middle
+        waiting[top + 3 - larger] = e
+        top += 4
+    return total, work
+
+
+@njit(nogil=True, cache=True)
+def _tried(
+    records: Records,
+    room: Room,
+    side: Side,
+    classes: int,
+    demands: Demands,
+    ruled: bool,
+    base: int,
+    s: int,
+    e: int,
+    k: int,
+    found: int,
+) -> tuple[int, int]:
+    """The candidate that costs least when carried to the end is put first; row visits."""
+    ways = room.top[1:, :found].copy()
+    best = 0
+    least = np.inf
+    work = 0
+    for z in range(found):
+        for i in range(room.trial.shape[0]):
+            for p in range(s, e):
+                room.trial[i, p] = room.sorted[i, p]
+        axis, variant, p = whole(ways[0, z]), whole(ways[1, z]), whole(ways[2, z])
+        follow(records, room, room.trial, base, s, e, axis, variant, k, False)
+        divide(room, room.trial, s, e, p)
+        cost, visited = _carried(records, room, side, classes, demands, ruled, base, s, p, e, k, least)
+        work += visited
+        if cost < least * LESS:
+            best = z
+            least = cost
+    for i in range(3):
+        room.top[1 + i, 0] = ways[i, best]
+    return best, work
+
+
+@njit(nogil=True, cache=True)
+def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
+    """Two children, the smaller on top of those that wait."""
+    span, counters, waiting = tree.span, tree.counters, tree.waiting
+    first, last = span[node, 0], span[node, 1]
+    child = counters[0]
+    counters[0] += 2
+    tree.axis[node] = axis
+    tree.child[node] = child
+    tree.gap[node, 0] = below
+    tree.gap[node, 1] = above
+    span[child, 0] = first
+    span[child, 1] = span[child + 1, 0] = first + p
+    span[child + 1, 1] = last
+    larger = child if 2 * p > last - first else child + 1
+    waiting[counters[1]] = larger
+    waiting[counters[1] + 1] = 2 * child + 1 - larger
+    counters[1] += 2
+
+
+@njit(nogil=True, cache=True)
+def _split(records: Records, room: Room, tree: Tree, base: int, node: int, s: int, e: int) -> None:
+    """Cut a node as the first of `top` says; its records stand in `line`."""
+    index = room.sorted
+    n = records.rows.shape[1]
+    axis, p = whole(room.top[1, 0]), whole(room.top[3, 0])
+    line = room.line
+    below = above = 0.0
+    if axis < n:
+        below, above = records.rows[base + line[p - 1], axis], records.rows[base + line[p], axis]
+    branch(tree, node, axis, p, below, above)
+    divide(room, index, s, e, p)
+
+
+@njit(nogil=True, cache=True)
+def grow_block(
+    method: int,
+    k: int,
+    breadth: int,
+    reach: int,
+    base: int,
+    floor: int,
+    records: Records,
+    room: Room,
+    side: Side,
+    classes: int,
+    demands: Demands,
+    ruled: bool,
+    tree: Tree,
+    budget: int,
+) -> None:
+    """Cut the nodes of the block that wait above `floor` until none does or the budget is spent."""
+    index = room.sorted
+    each = records.rows.shape[1] + records.codes.shape[1]
+    counters = tree.counters
+    order = np.empty(_TRIES, dtype=np.int32)
+    while counters[1] > floor and counters[2] < budget:
+        counters[1] -= 1
+        node = tree.waiting[counters[1]]
+        s, e = tree.span[node, 0] - base, tree.span[node, 1] - base
+        if e - s < 2 * k:
+            continue
+        if method != OPTIMAL:
+            counters[2] += 3 * (e - s) * each
+            if not by_width(
+                records, room, side, classes, demands, ruled, index, base, s, e, k, method == MONDRIAN, order
+            ):
+                continue
+            _split(records, room, tree, base, node, s, e)
+        else:
+            near = 3 * k <= e - s <= reach
+            most = breadth if near else whole(1)
+            found, exact = candidates(records, room, side, classes, demands, ruled, index, base, s, e, k, most, True)
+            counters[2] += (e - s) * each * each
+            if found == 0:
+                continue
+            if found > 1 and not exact:
+                _, work = _tried(records, room, side, classes, demands, ruled, base, s, e, k, found)
+                counters[2] += 2 * work * each * each
+            axis, variant = whole(room.top[1, 0]), whole(room.top[2, 0])
+            follow(records, room, index, base, s, e, axis, variant, k, False)
+            _split(records, room, tree, base, node, s, e)

@@ -1,0 +1,251 @@
+"""Partition of records with columns of all kinds: init, step, done, result. Notation as in mixed.records.
+
+k : least records of a box, or least persons.
+groups : (N,), records that are never in one box with those of another group: patterns of missing values.
+
+Sources: science.md section 1 ("From half-widths to a real subdivision") and section 5 ("Nominal columns").
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.mixed.arranging import Costs, arranged
+from workers.algorithms.boxes.partition.mixed.coarse import upper_side, ways
+from workers.algorithms.boxes.partition.mixed.growing import FAST, MONDRIAN, OPTIMAL, branch, grow_block
+from workers.algorithms.boxes.partition.mixed.holding import Demands, demanding, demands_of, holds
+from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree, new_room, new_side
+from workers.algorithms.boxes.partition.partition import Method, Partition
+from workers.algorithms.boxes.sides import NominalColumn
+
+_METHODS: dict[Method, int] = {"optimal": OPTIMAL, "fast": FAST, "mondrian": MONDRIAN}
+_BUDGET = 30_000_000  # row values per step: about 0.3 s
+_BLOCK = 4_096
+_SORTING = 16
+_WAITING = 192
+_CHOICE = 32  # candidates looked at together where demands forbid some
+# Up to how many records `optimal` carries how many cuts to the end, in nodes of how many boxes.
+_EFFORT = ((40_000, 8, 16), (300_000, 3, 16), (2**31, 1, 1))
+
+
+@dataclass(frozen=True)
+class MixedPartition(Partition):
+    """Groups of records and the cuts that made them; an axis from n on is a nominal column, n + d the kept classes.
+
+    Attributes
+    ----------
+    span : (nodes, 2), first and last + 1 place in `order` of each node's records.
+    roots : nodes that no cut made: 0 to roots - 1.
+    """
+
+    span: IntArray
+    roots: int
+
+
+@dataclass(frozen=True)
+class MixedState:
+    """A partition being made. Its arrays are worked on in place: a state is used up by `step`."""
+
+    method: int
+    k: int
+    effort: tuple[int, int]
+    classes: int
+    roots: int
+    ruled: bool
+    records: Records
+    demands: Demands
+    tree: Tree
+    room: Room
+    side: Side
+    span: IntArray
+
+
+def init(
+    x: FloatArray,
+    nominal: tuple[NominalColumn, ...],
+    *,
+    k: int,
+    costs: Costs,
+    method: Method,
+    demands: BoxConstraints,
+    groups: IntArray | None = None,
+    minimum_width: FloatArray | None = None,
+    everywhere: bool = False,
+) -> MixedState:
+    """Start with one group of records for each pattern of missing values.
+
+    Parameters
+    ----------
+    x : (N, n) float64, NaN where missing.
+    nominal : d columns.
+    k : at least 1.
+    costs : ignored by `mondrian`, which goes by shares of ranges and codebooks.
+    method : `optimal`, `fast` or `mondrian`.
+    demands : what a box must hold beside k records; every group of records holds it.
+    groups : 0 to R - 1 of each record; None for one group.
+    minimum_width : (n,), least extent of the records of a box; None for none.
+    everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
+        its own column is cut.
+    """
+    size, n = x.shape
+    groups = np.zeros(size, dtype=np.int64) if groups is None else groups
+    order = np.argsort(groups, kind="stable").astype(np.int32)
+    runs = np.bincount(groups)
+    if method == "mondrian":
+        costs = Costs(
+            np.ones(n), tuple(np.full(c.values, 1.0 / c.values) for c in nominal), (), np.empty(0, np.float32)
+        )
+    records, classes = arranged(x, nominal, costs, demands, order)
+    tree = _tree(size, runs, k)
+    held = demands_of(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
+    breadth, boxes = next(effort[1:] for effort in _EFFORT if size <= effort[0])
+    largest = int(runs.max())
+    block = min(largest, _BLOCK) if method == "optimal" else largest
+    return MixedState(
+        method=_METHODS[method],
+        k=k,
+        effort=(breadth, min(boxes * k, _BLOCK // 2)),
+        classes=classes,
+        roots=len(runs),
+        ruled=demanding(held),
+        records=records,
+        demands=held,
+        tree=tree,
+        room=new_room(records, block, max(breadth, _CHOICE)),
+        side=new_side(records),
+        span=np.zeros(4, dtype=np.int64),
+    )
+
+
+def _tree(size: int, runs: IntArray, k: int) -> Tree:
+    """A root for each group, all waiting; the first one on top."""
+    roots, ends = len(runs), np.cumsum(runs)
+    nodes = 2 * (size // k) + roots + 2
+    span = np.zeros((nodes, 2), dtype=np.int64)
+    span[:roots, 0], span[:roots, 1] = ends - runs, ends
+    tree = Tree(
+        span=span,
+        axis=np.full(nodes, -1, dtype=np.int32),
+        child=np.zeros(nodes, dtype=np.int32),
+        gap=np.zeros((nodes, 2)),
+        waiting=np.zeros(_WAITING + roots, dtype=np.int64),
+        counters=np.array([roots, roots, 0], dtype=np.int64),
+    )
+    tree.waiting[:roots] = np.arange(roots)[::-1]
+    return tree
+
+
+def step(state: MixedState) -> MixedState:
+    """Cut for about a third of a second."""
+    tree = state.tree
+    tree.counters[2] = 0
+    while tree.counters[1] > 0 and tree.counters[2] < _BUDGET:
+        node = int(tree.waiting[tree.counters[1] - 1])
+        first, last = (int(end) for end in tree.span[node])
+        if state.span[1] > 0:
+            _go_on(state)
+        elif last - first < 2 * state.k:
+            tree.counters[1] -= 1
+        elif last - first <= state.room.sorted.shape[1]:
+            state.span[:] = first, last, tree.counters[1] - 1, 0
+        else:
+            tree.counters[1] -= 1
+            _cut_large(state, node)
+    return state
+
+
+def _go_on(state: MixedState) -> None:
+    """Sort a block's records along the next axis, or cut them; write back the order in which cuts leave them."""
+    first, last, floor, axis = (int(each) for each in state.span)
+    records, room, tree, m = state.records, state.room, state.tree, int(state.span[1] - state.span[0])
+    n = records.rows.shape[1]
+    if axis < n:
+        room.sorted[axis, :m] = np.argsort(records.rows[first:last, axis])
+        state.span[3] += 1
+        tree.counters[2] += _SORTING * m
+        return
+    if axis == n:
+        room.sorted[n, :m] = np.arange(m, dtype=np.int32)
+        state.span[3] += 1
+    grow_block(
+        state.method,
+        state.k,
+        *state.effort,
+        first,
+        floor,
+        records,
+        room,
+        state.side,
+        state.classes,
+        state.demands,
+        state.ruled,
+        tree,
+        _BUDGET,
+    )
+    if tree.counters[1] == floor:
+        records.order[first:last] = records.order[first + room.sorted[n, :m]]
+        state.span[:] = 0
+
+
+def _cut_large(state: MixedState, node: int) -> None:
+    """Cut a node too large for a block by the cheapest candidate that the demands allow."""
+    records, tree = state.records, state.tree
+    first, last = (int(end) for end in tree.span[node])
+    cuts, group = ways(records, state.side, state.classes, first, last, state.k)
+    tree.counters[2] += (last - first) * (records.rows.shape[1] + records.codes.shape[1]) ** 2
+    for cut in cuts:
+        upper = upper_side(records, first, last, cut, group)
+        order = np.concatenate([np.flatnonzero(~upper), np.flatnonzero(upper)])
+        if state.ruled and not _allowed(state, first, order.astype(np.int32), cut.place, cut.axis):
+            continue
+        for array in (records.rows, records.codes, records.order, records.worth, records.mass):
+            if len(array):
+                array[first:last] = array[first:last][order]
+        branch(tree, node, cut.axis, cut.place, cut.below, cut.above)
+        return
+
+
+def _allowed(state: MixedState, first: int, order: IndexArray, place: int, axis: int) -> bool:
+    records, demands, k = state.records, state.demands, state.k
+    ends = ((0, place), (place, len(order)))
+    return all(holds(demands, records.rows, records.order, first, order, s, e, axis, k) for s, e in ends)
+
+
+def done(state: MixedState) -> bool:
+    """Whether no node waits to be cut."""
+    return bool(state.tree.counters[1] == 0)
+
+
+def fraction(state: MixedState) -> float:
+    """Share of the work done, by m log2(m/k) over the waiting nodes."""
+    waiting = state.tree.waiting[: state.tree.counters[1]]
+    sizes = state.tree.span[waiting, 1] - state.tree.span[waiting, 0]
+    left = float(np.sum(sizes * np.log2(np.maximum(sizes / state.k, 1.0))))
+    size = len(state.records.order)
+    whole = size * np.log2(max(size / state.k, 1.0))
+    return float(1.0 - left / whole) if whole > 0.0 else 1.0
+
+
+def result(state: MixedState) -> MixedPartition:
+    """Return the groups, in the order in which cuts left them.
+
+    Raises
+    ------
+    ValueError
+        Nodes still wait.
+    """
+    if not done(state):
+        msg = "the partition is not finished: step until done"
+        raise ValueError(msg)
+    tree, order = state.tree, state.records.order
+    nodes = int(tree.counters[0])
+    axis = tree.axis[:nodes].copy()
+    leaves = np.flatnonzero(axis < 0)
+    leaves = leaves[np.argsort(tree.span[leaves, 0])]
+    leaf = np.full(nodes, -1, dtype=np.int64)
+    leaf[leaves] = np.arange(len(leaves))
+    starts = np.append(tree.span[leaves, 0], len(order))
+    child, gap, span = tree.child[:nodes].copy(), tree.gap[:nodes].copy(), tree.span[:nodes].copy()
+    return MixedPartition(order, starts, leaf, axis, child, gap, span, state.roots)

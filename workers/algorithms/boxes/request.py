@@ -1,0 +1,156 @@
+"""What is asked of the boxes, and what comes out."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from surebox_verify.core.influence import Influences
+from surebox_verify.core.statistics import OF_MOMENTS, Statistic
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.estimates import Estimate
+from workers.algorithms.boxes.bounds import Domain
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.partition import Method
+from workers.algorithms.boxes.partition.places import KeyArray
+from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
+from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
+
+
+@dataclass(frozen=True)
+class BoxesRequest:
+    """What is asked of the boxes.
+
+    Attributes
+    ----------
+    k : least records per box, at least 1.
+    statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
+    partition : `optimal`, `fast` or `mondrian`.
+    bounds : `cells`, `tight` or `snug`.
+    domains : declared bounds per numeric column, None where none; empty for none at all.
+    demands : what a box must hold beside k records (l-diversity, t-closeness, alpha, kept classes, persons).
+    confidence : of the statistical uncertainty, in (0, 1).
+    rare_records : whether rare boxes are kept, kept and marked, dismissed or left with a smaller weight.
+    objective : what decides which boxes are dismissed: `with_shift` also counts how that shifts the statistics
+        (rare.shifted; always for those that are marked), `paper` does not. Weights are the paper's.
+    dismiss_at_most : largest share of the records that `mark` and `dismiss` leave aside, with the shift.
+    keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `snug` in
+        sets; None for new ones, drawn.
+    floor : weight of every column that no statistic names, as a share of the least one named.
+    ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
+        records; not with weights, which have no sample size.
+    columns : what the numeric columns' values are; empty where nothing is known of any.
+    nominal : the nominal columns.
+    patterns : whether records may lack values (NaN in x, -1 in codes): boxes are then cut within patterns of missing
+        values, and patterns too rare give up values or are left out.
+    snug_records : records that must share the grid cell to whose end a `snug` bound moves: 1 or 2.
+    suppress_at_most : largest share of the records that are left out for a class of kept columns too rare for any box.
+    survey : (N,) positive design weights of the records; None for equal ones.
+    """
+
+    k: int
+    statistics: tuple[Statistic, ...]
+    partition: Method = "optimal"
+    bounds: Literal["cells", "tight", "snug"] = "cells"
+    domains: tuple[Domain | None, ...] = ()
+    confidence: float = 0.95
+    demands: BoxConstraints = field(default_factory=BoxConstraints)
+    rare_records: RareRecords = "keep"
+    keys: KeyArray | None = None
+    floor: float = 0.0
+    ddof: int = 0
+    columns: tuple[NumericColumn, ...] = ()
+    nominal: tuple[NominalColumn, ...] = ()
+    patterns: bool = False
+    snug_records: int = 2
+    suppress_at_most: float = 0.02
+    survey: FloatArray | None = None
+    objective: Literal["with_shift", "paper"] = "paper"
+    dismiss_at_most: float = 0.05
+
+    @property
+    def plain(self) -> bool:
+        """Whether the columns are numbers, complete and of equal weight, and boxes hold k records, or l values."""
+        demands = self.demands
+        return (
+            not self.nominal
+            and not self.patterns
+            and demands.closeness is None
+            and demands.alpha is None
+            and self.survey is None
+            and len(demands.persons) == len(demands.kept) == 0
+            and all(column.minimum_width == 0.0 for column in self.columns)
+            and all(statistic.kind in OF_MOMENTS for statistic in self.statistics)
+        )
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """One statistic: what may be published, and what is restricted to the job's result.
+
+    Attributes
+    ----------
+    statistic : as asked.
+    published : one per component (regression: intercept first), from the boxes and counts alone.
+    omega : weights used; restricted where they are default ones, being computed from the records.
+    true_value, shift : value over the kept (weighted) records, and over all records less that; restricted. None where
+        the kept records leave the statistic undefined, like the next.
+    delta : linear uncertainty with derivatives at the true records; restricted.
+    core : as `published`, about the records of marked boxes only; None where none are marked.
+    """
+
+    statistic: Statistic
+    published: tuple[Estimate, ...]
+    omega: tuple[float, ...]
+    true_value: tuple[float | None, ...]
+    shift: tuple[float | None, ...]
+    delta: tuple[float | None, ...]
+    core: tuple[Estimate, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is published of all boxes, and how much each counts.
+
+    Attributes
+    ----------
+    rows : places of the kept records among all; None where all are kept. Restricted.
+    field : derivatives at the kept records' (weighted) moments. Restricted.
+    weights : (B,), of each record of a kept box, summing to 1 over the records; None where not weighed.
+    optimum : lambda; None likewise.
+    criterion : what boxes were judged by; None where all are kept unasked, or their core is that of rare.marking.
+    core : (B,), boxes of the core, where the others are marked; None where they are not.
+    """
+
+    rows: IntArray | None
+    field: Influences
+    weights: FloatArray | None = None
+    optimum: float | None = None
+    criterion: Criterion | None = None
+    core: BoolArray | None = None
+
+
+@dataclass(frozen=True)
+class BoxesOutcome:
+    """Boxes and what they say of the statistics.
+
+    Attributes
+    ----------
+    boxes : to be published (bounds, counts), and the restricted box of each kept record.
+    chosen : which records are kept, and what they weigh.
+    privacy_uncertainty : sum_p w_p sum_i a_i(x_p) D_i(p), w_p = 1/N where not weighed. Restricted, like the two below.
+    asymptotic_uncertainty : what `privacy_uncertainty` would be with the optimal half-widths at the kept records'
+        estimated density; None without one.
+    statistical_uncertainty : A sqrt(sum w^2), A / sqrt(N) where not weighed.
+    certificates : one per statistic, in their order.
+    suppressed : records left out before the partition, their class of kept columns or their pattern of missing values
+        being too rare for any box. Restricted, like the next.
+    blanked : values given up so that rare patterns of missing values join others.
+    """
+
+    boxes: Boxes
+    chosen: Chosen
+    privacy_uncertainty: float
+    asymptotic_uncertainty: float | None
+    statistical_uncertainty: float
+    certificates: tuple[Certificate, ...]
+    suppressed: int = 0
+    blanked: int = 0
