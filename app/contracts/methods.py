@@ -10,6 +10,14 @@ from app.contracts.box_statistics import StatisticResult
 from app.contracts.boxes import BoxesSpec
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag
+from app.contracts.group_audits import (
+    GroupProfileResult,
+    GroupProfileSpec,
+    GroupProfileSummary,
+    SwapDetectionResult,
+    SwapDetectionSpec,
+    SwapDetectionSummary,
+)
 from app.contracts.groups import GroupResult, GroupSpec, GroupSummary
 from app.contracts.influence import FrontierResult, FrontierSpec, InfluenceResult, InfluenceSpec
 from app.contracts.ingest import IngestSpec
@@ -76,9 +84,11 @@ METHODS: Final[dict[str, Method]] = {
             SwapsResult,
             summary=SwapsSummary,
             flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
-            answers=frozenset({"table", "composition", "count"}),
+            answers=frozenset({"table", "composition", "group_profile", "swap_detection", "count"}),
         ),
         Method(GroupSpec, GroupResult, summary=GroupSummary),
+        Method(GroupProfileSpec, GroupProfileResult, summary=GroupProfileSummary),
+        Method(SwapDetectionSpec, SwapDetectionResult, summary=SwapDetectionSummary),
         Method(LinkageSpec, LinkageResult),
         Method(TableSpec, TableResult),
         Method(CompositionSpec, CompositionResult),

@@ -5,6 +5,7 @@ from typing import Final, Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
+from app.contracts.group_attacks import ClassifierReport
 from app.contracts.microfiles import CellValue, RecordCounts
 
 #: Swaps that the restricted result lists; there may be more.
@@ -62,6 +63,10 @@ class AttackAgain(Contract):
     new_rules: Again | None = Field(description="With rules learned anew; null: there are none.")
     learned: str = Field(description="How the new rules were found, or why there are none.")
     profile: tuple[ProfileLook, ...] = Field(description="What the old rules see below and above the model's alpha.")
+    classifiers: tuple[ClassifierReport, ...] = Field(
+        description="What classifiers trained on the auxiliary data see, whatever it is; places that matter are the "
+        "masked ones. Empty where nothing is learned again."
+    )
 
 
 class SwapsResult(Contract):

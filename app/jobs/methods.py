@@ -8,7 +8,19 @@ from app.contracts.jobs import JobKind
 from app.contracts.method import Method
 from app.contracts.methods import FOR_ALL, METHODS, answering
 from app.errors import FieldError
-from app.jobs import attacks, boxes, condensation, groups, influence, linkage, queries, swaps, tables, uncertain
+from app.jobs import (
+    attacks,
+    boxes,
+    condensation,
+    group_audits,
+    groups,
+    influence,
+    linkage,
+    queries,
+    swaps,
+    tables,
+    uncertain,
+)
 from app.jobs.inputs import Given
 
 
@@ -40,6 +52,8 @@ RULES: Final[dict[str, Rules]] = {
     "condensation": Rules(condensation.check),
     "swaps": Rules(swaps.check, swaps.fill),
     "group": Rules(groups.check, groups.fill),
+    "group_profile": Rules(group_audits.check_profile, group_audits.fill_profile),
+    "swap_detection": Rules(group_audits.check_detection, group_audits.fill_detection),
     "linkage": Rules(linkage.check, linkage.fill),
     "table": Rules(tables.check),
     "composition": Rules(attacks.check_composition, attacks.fill_composition),

@@ -1,6 +1,7 @@
 """Runners without the service around them: files in, outcomes out, as the engine would run them."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ import polars as pl
 
 from app.contracts.datasets import ColumnType, DatasetColumn, NumericSummary, Profile
 from app.contracts.ids import Named, references
-from app.contracts.inputs import DatasetInput, Inputs, ReleaseInput
-from app.contracts.jobs import JobSpec
+from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
+from app.contracts.jobs import JobSpec, JobState
 from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.jobs.inputs import Given
@@ -26,12 +27,13 @@ _TYPES = {pl.Int64: "integer", pl.Float64: "number", pl.String: "string", pl.Boo
 
 
 class Bench:
-    """A folder of datasets and releases."""
+    """A folder of datasets, releases and earlier jobs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.datasets: dict[str, DatasetInput] = {}
         self.releases: dict[str, ReleaseInput] = {}
+        self.jobs: dict[str, JobInput] = {}
         self.files: dict[tuple[InputFile, str], Path] = {}
 
     def dataset(self, name: str, frame: pl.DataFrame) -> str:
@@ -66,7 +68,8 @@ class Bench:
         assert not (errors := rules.check(filled, given)), errors
         scratch = self.folder / hashlib.sha256(f"{spec}{seed}".encode()).hexdigest()[:12]
         scratch.mkdir(exist_ok=True)
-        roles = {role: one.id for role, one in (*given.datasets.items(), *given.releases.items())}
+        named = (*given.datasets.items(), *given.releases.items(), *given.jobs.items())
+        roles = {role: one.id for role, one in named}
         job = JobContext(
             id="job",
             method=method.name,
@@ -117,8 +120,19 @@ class Bench:
             self.files[InputFile.LINK, name] = draft.link
         return name
 
+    def job(self, name: str, spec: Mapping[str, Any]) -> str:
+        """Run a job and keep its result under a name."""
+        asked = METHODS[spec["method"]].spec.model_validate(spec)
+        filled = RULES[spec["method"]].fill(asked, self._given(asked)).model_dump(mode="json", by_alias=True)
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(self.run(spec).result))
+        self.jobs[name] = JobInput(id=name, method=spec["method"], state=JobState.SUCCEEDED, spec=filled)
+        self.files[InputFile.RESULT, name] = path
+        return name
+
     def _given(self, spec: JobSpec) -> Given:
         found = list(references(spec))
         datasets = {one.role: self.datasets[one.id] for one in found if one.kind is Named.DATASET}
         releases = {one.role: self.releases[one.id] for one in found if one.kind is Named.RELEASE}
-        return Given(datasets, releases, {})
+        jobs = {one.role: self.jobs[one.id] for one in found if one.kind is Named.JOB}
+        return Given(datasets, releases, jobs)

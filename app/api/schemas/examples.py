@@ -116,6 +116,32 @@ AUDITS: Final = _named(
             "search": {"method": "evolution", "generations": 20, "runs": 2},
             "outliers": {"exclude": [["R00"]]},
         },
+        "group_profile: what rules see of a file, at every grade": {
+            "method": "group_profile",
+            "dataset_ids": [DATASET],
+            "model_job_id": GROUP_JOB,
+            "places": [["R00"]],
+        },
+        "group_profile: of a dataset, by a model from elsewhere": {
+            "method": "group_profile",
+            "dataset_ids": [DATASET],
+            "parameter": ["region"],
+            "model": {"variables": _VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
+            "grid": [0.3, 0.5],
+        },
+        "swap_detection: what classifiers see of a file": {
+            "method": "swap_detection",
+            "dataset_ids": [DATASET],
+            "model_job_id": GROUP_JOB,
+            "places": [["R00"]],
+        },
+        "swap_detection: of a dataset, without a column": {
+            "method": "swap_detection",
+            "dataset_ids": [DATASET],
+            "model_job_id": GROUP_JOB,
+            "drop": ["sex"],
+            "sample": 2000,
+        },
         "linkage: with the original": {"method": "linkage", "release_id": RELEASE},
         "linkage: with a dataset that the adversary knows": {
             "method": "linkage",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from app.contracts.group_attacks import ClassifierReport
 from app.contracts.groups import SignalKind
 from app.contracts.swap_results import (
     LISTED_SWAPS,
@@ -60,6 +61,7 @@ class Swapped:
     letter : the cheapest swaps that mask the members alone.
     old, new : what the rules see that were masked against, and those learned anew.
     learned : how the latter were found, or why there are none.
+    classifiers : what they see.
     inconsistent_dependencies : published columns that betray swaps.
     """
 
@@ -73,6 +75,7 @@ class Swapped:
     old: View
     new: View | None
     learned: str
+    classifiers: tuple[ClassifierReport, ...]
     inconsistent_dependencies: Mapping[str, int]
 
     @property
@@ -120,6 +123,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
             new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
             learned=done.learned,
             profile=tuple(_look(spec, done)),
+            classifiers=done.classifiers,
         ),
         telltale_columns=dict(done.inconsistent_dependencies),
         swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),

@@ -22,6 +22,7 @@ from workers.methods.swaps.keys import Keys, keying, keys_of
 from workers.methods.swaps.release import Exchange
 from workers.methods.swaps.report import Swapped, View
 from workers.methods.swaps.search import SwapSearch, swap_search, warm_swaps
+from workers.methods.swaps.seeing_through import seen_through
 from workers.methods.swaps.setting import READ, Setting, setting_of
 
 #: Shares of the whole job: swaps found, rules learned, attacked again.
@@ -100,6 +101,9 @@ class SwapsRunner:
             letter=cheapest(setting.plain, moves_needed(setting.plain)),
             old=View(setting.rules, setting.membership),
             new=_view(state, job),
+            classifiers=seen_through(
+                setting, job, exchange, ran.chosen.swaps, rng=rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
+            ),
             learned=swaps_report.learned_text(setting.spec, again),
             inconsistent_dependencies=exchange.inconsistent_dependencies(
                 job, lambda share: job.tick(_WRITTEN + (1.0 - _WRITTEN) * share, "check")

@@ -1,0 +1,150 @@
+"""Audits `group_profile` and `swap_detection`: what rules and classifiers see of a group's places in any file."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from app.contracts.base import Contract, MisplacedError, may_lack
+from app.contracts.columns import ColumnName, check_different
+from app.contracts.findings import Finding
+from app.contracts.group_attacks import ClassifierReport
+from app.contracts.ids import DatasetId, JobId, ReleaseId
+from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.microfiles import MOST_VALUES, CellValue, OutlierOptions, ParameterValue
+from app.contracts.swaps import GivenModel
+
+MOST_FILES = 20
+_DEFAULT_GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+class _FilesSpec(JobSpec):
+    """Releases and datasets that a model of the group is held against."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=MOST_FILES, description="Releases.")
+    dataset_ids: tuple[DatasetId, ...] = Field(default=(), max_length=MOST_FILES, description="Datasets.")
+    parameter: tuple[ColumnName, ...] = Field(
+        default=(), max_length=20, description="Columns that divide each file; default: those of the `group` job."
+    )
+    places: tuple[ParameterValue, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_VALUES,
+        description="Values of the parameter that must not stand out; default: none in particular, `passed` is null.",
+    )
+    outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
+
+    @model_validator(mode="after")
+    def _files(self) -> Self:
+        check_different(field="release_ids", names=self.release_ids)
+        check_different(field="dataset_ids", names=self.dataset_ids)
+        check_different(field="parameter", names=self.parameter)
+        if not self.release_ids and not self.dataset_ids:
+            raise MisplacedError("there is nothing to look at", "release_ids")
+        return self
+
+
+class GroupProfileSpec(_FilesSpec):
+    """What the rules see of places below, at and above their alpha."""
+
+    method: Literal["group_profile"] = Field(description="The profile of a group's rules, place by place.")
+    model_job_id: JobId | None = Field(default=None, description="A `group` job whose rules are the model.")
+    model: GivenModel | None = Field(default=None, description="A model that was found elsewhere.")
+    grid: tuple[Annotated[float, Field(strict=True, gt=0, le=1)], ...] = Field(
+        default=_DEFAULT_GRID, min_length=1, max_length=50, description="Grades from which on records are counted."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.model_job_id is None) == (self.model is None):
+            msg = "either `model_job_id` or `model` is needed"
+            raise MisplacedError(msg, "model_job_id" if self.model is None else "model")
+        if self.model is not None and not self.parameter:
+            raise MisplacedError("a given model does not say what divides the files", "parameter")
+        return self
+
+
+class ProfiledSignal(Contract):
+    """One signal of the profile."""
+
+    name: Literal["members", "sum", "near", "near_ratio"] = Field(
+        description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
+        "alpha; as many to each member and five."
+    )
+    alpha: float = Field(description="The grade from which on it counts.")
+    values: tuple[float, ...] = Field(description="By place.")
+    outliers: tuple[int, ...] = Field(description="Of them, high or low, by place.")
+    degenerate: bool = Field(description="Half of the values are equal: whatever differs is an outlier.")
+    found: tuple[int, ...] = Field(description="Places that matter among the outliers.")
+    ranks: tuple[float, ...] = Field(description="Of the places that matter, 1 the highest.")
+    precision: float | None = Field(
+        description="Share of places that matter among as many of its highest, or of its lowest: the greater."
+    )
+
+
+class ProfiledFile(Contract):
+    """One file, seen by the rules."""
+
+    id: str = Field(description="The release or dataset.")
+    in_range: int = Field(description="Records that the rules see.")
+    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(description="The places.")
+    sizes: tuple[int, ...] = Field(description="Records in range of each.")
+    places: tuple[int, ...] = Field(description="Those that matter, of which there are records.")
+    signals: tuple[ProfiledSignal, ...] = Field(description="The whole table of signals.")
+
+
+class GroupProfileResult(Contract):
+    """Result of a `group_profile` job; restricted to its owner."""
+
+    method: Literal["group_profile"] = Field(default="group_profile", description="The job's method.")
+    alpha: float = Field(description="The model's own.")
+    rules: int = Field(description="How many it has.")
+    files: tuple[ProfiledFile, ...] = Field(description="Releases first, then datasets, in the order asked for.")
+    findings: tuple[Finding, ...] = Field(description="Signals out of which places that matter stand.")
+    passed: bool | None = Field(description="There are none; null where no places were named.")
+
+
+class GroupProfileSummary(GroupProfileResult):
+    """Result of a `group_profile` job; the signals of large files stand in the whole result only."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("files"))
+
+
+class SwapDetectionSpec(_FilesSpec):
+    """What classifiers trained on the auxiliary data see of places."""
+
+    method: Literal["swap_detection"] = Field(description="Classifiers of who is the group's, place by place.")
+    model_job_id: JobId = Field(description="A `group` job: who the group is, where that is told, and how it is read.")
+    auxiliary_dataset_id: DatasetId | None = Field(
+        default=None, description="What classifiers are trained on; default: the auxiliary dataset of the `group` job."
+    )
+    drop: tuple[ColumnName, ...] = Field(default=(), max_length=1_000, description="Columns that they do not read.")
+    sample: int = Field(default=50_000, strict=True, ge=1_000, le=500_000, description="Records trained on.")
+
+
+class DetectedFile(Contract):
+    """One file, seen by classifiers."""
+
+    id: str = Field(description="The release or dataset.")
+    records: int = Field(description="Records that have a place.")
+    in_range: int = Field(description="Of these, those that the rules see.")
+    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(description="The places.")
+    places: tuple[int, ...] = Field(description="Those that matter, of which there are records.")
+    classifiers: tuple[ClassifierReport, ...] = Field(description="What each sees.")
+
+
+class SwapDetectionResult(Contract):
+    """Result of a `swap_detection` job; restricted to its owner."""
+
+    method: Literal["swap_detection"] = Field(default="swap_detection", description="The job's method.")
+    auxiliary_records: int = Field(description="Of the auxiliary dataset.")
+    files: tuple[DetectedFile, ...] = Field(description="Releases first, then datasets, in the order asked for.")
+    findings: tuple[Finding, ...] = Field(description="Classifiers that rank places that matter among the highest.")
+    passed: bool | None = Field(description="There are none; null where no places were named.")
+
+
+class SwapDetectionSummary(SwapDetectionResult):
+    """Result of a `swap_detection` job; the signals of large files stand in the whole result only."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("files"))

@@ -1,0 +1,86 @@
+"""What specifications of `group_profile` and `swap_detection` and what they name decide before a job is accepted."""
+
+from collections.abc import Iterator
+
+from app.contracts.group_audits import GroupProfileSpec, SwapDetectionSpec
+from app.contracts.groups import GroupSpec
+from app.contracts.inputs import JobInput, listed
+from app.contracts.jobs import JobState
+from app.contracts.microfiles import Recodings, Variable
+from app.contracts.rule_models import group_spec
+from app.errors import FieldError, pointer
+from app.jobs.harmonising import Harmonised
+from app.jobs.inputs import Given
+
+
+def fill_profile(spec: GroupProfileSpec, given: Given) -> GroupProfileSpec:
+    """The specification with what divides the files, by default as in the `group` job."""
+    learned = _learned(given)
+    return spec.model_copy(update={"parameter": spec.parameter or ((learned and learned.parameter) or ())})
+
+
+def fill_detection(spec: SwapDetectionSpec, given: Given) -> SwapDetectionSpec:
+    """The specification with what divides the files and what is learned from, by default as in the `group` job."""
+    learned = _learned(given)
+    if learned is None:
+        return spec
+    auxiliary = spec.auxiliary_dataset_id or learned.auxiliary_dataset_id
+    return spec.model_copy(update={"parameter": spec.parameter or learned.parameter, "auxiliary_dataset_id": auxiliary})
+
+
+def check_profile(spec: GroupProfileSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these files, each with its pointer."""
+    if errors := list(_model_job(given.jobs.get("model_job_id"))):
+        return errors
+    learned = _learned(given)
+    if spec.model is not None:
+        return list(_files(spec.parameter, spec.model.variables, spec.model.recode, given))
+    return [] if learned is None else list(_files(spec.parameter, learned.variables, learned.recode_of_target, given))
+
+
+def check_detection(spec: SwapDetectionSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these files, each with its pointer."""
+    if errors := list(_model_job(given.jobs.get("model_job_id"))):
+        return errors
+    learned = _learned(given)
+    if learned is None:
+        return []
+    file = Harmonised(given.profile("auxiliary_dataset_id"), learned.recode.auxiliary)
+    missing = [one.column for one in learned.conditions if file.type_of(one.column) is None]
+    return [
+        *(
+            FieldError("/auxiliary_dataset_id", f"the auxiliary dataset has no column {name!r}, which names the group")
+            for name in missing
+        ),
+        *_files(spec.parameter, learned.variables, learned.recode_of_target, given),
+    ]
+
+
+def _learned(given: Given) -> GroupSpec | None:
+    job = given.jobs.get("model_job_id")
+    return group_spec(job.spec) if job is not None and job.method == "group" else None
+
+
+def _model_job(job: JobInput | None) -> Iterator[FieldError]:
+    if job is None:
+        return
+    if job.method != "group":
+        yield FieldError("/model_job_id", f"this is a `{job.method}` job: rules are found by `group` jobs")
+    elif job.state is not JobState.SUCCEEDED:
+        yield FieldError("/model_job_id", f"this job is {job.state}: there are no rules")
+
+
+def _files(
+    parameter: tuple[str, ...], variables: tuple[Variable, ...], recode: Recodings, given: Given
+) -> Iterator[FieldError]:
+    """Files that lack a column which divides them, or which the rules read."""
+    columns = {
+        **{role: [c.name for c in one.columns] for role, one in listed(given.releases, "release_ids").items()},
+        **{role: [c.name for c in one.columns] for role, one in listed(given.datasets, "dataset_ids").items()},
+    }
+    for role, there in columns.items():
+        for name in dict.fromkeys((*parameter, *(one.column for one in variables))):
+            recoding = recode.get(name)
+            needed = getattr(recoding, "columns", (name,))
+            if missing := [one for one in needed if one not in there]:
+                yield FieldError(pointer(*role.split("/")), f"there is no column {missing[0]!r} in this file")

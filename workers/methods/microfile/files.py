@@ -1,0 +1,39 @@
+"""Files that a model of a group is held against: releases and datasets, read alike."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.contracts.groups import GroupSpec
+from app.contracts.inputs import listed
+from app.contracts.microfiles import ParameterValue, Recodings
+from workers.methods.context import JobContext
+from workers.methods.microfile.attack import Places
+from workers.methods.microfile.microfile import ParameterValues
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedFile:
+    """One file: its id, its typed copy, and how it is harmonised."""
+
+    id: str
+    path: Path
+    recode: Recodings
+
+
+def audited_files(job: JobContext, learned: GroupSpec | None, given: Recodings) -> tuple[AuditedFile, ...]:
+    """Releases first, then datasets; the auxiliary dataset of the model is harmonised as such."""
+    usual = given if learned is None else learned.recode_of_target
+    releases = [
+        AuditedFile(one.id, job.release_path(role), usual) for role, one in listed(job.releases, "release_ids").items()
+    ]
+    datasets = []
+    for role, one in listed(job.datasets, "dataset_ids").items():
+        as_auxiliary = learned is not None and one.id == learned.auxiliary_dataset_id != learned.target_dataset_id
+        recode = learned.recode.auxiliary if learned is not None and as_auxiliary else usual
+        datasets.append(AuditedFile(one.id, job.dataset_path(role), recode))
+    return (*releases, *datasets)
+
+
+def wanted_places(values: ParameterValues, asked: tuple[ParameterValue, ...] | None) -> tuple[int, ...]:
+    """The places that matter, of which there are records."""
+    return tuple(Places(values).known(asked or ())) if values else ()

@@ -1,0 +1,122 @@
+"""Runner of the audit `swap_detection`: what classifiers trained on the auxiliary data see of places."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from app.contracts.findings import Finding, Severity
+from app.contracts.group_audits import DetectedFile, SwapDetectionResult, SwapDetectionSpec
+from app.contracts.groups import GroupSpec
+from app.contracts.jobs import Progress
+from app.contracts.rule_models import group_spec
+from workers.methods.context import JobContext
+from workers.methods.microfile.classifying import Learned, Standing, common_columns, learn, reports, score
+from workers.methods.microfile.files import AuditedFile, audited_files, wanted_places
+from workers.methods.microfile.microfile import Wanted, read
+from workers.methods.outcome import Outcome
+
+#: Numbers that a summary shows at most.
+_SUMMARY: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Detecting:
+    """The files, the classifiers by the columns that they read, and what was found in the first files."""
+
+    spec: SwapDetectionSpec
+    job: JobContext
+    group: GroupSpec
+    files: tuple[AuditedFile, ...]
+    learned: dict[tuple[str, ...], Learned]
+    found: tuple[DetectedFile, ...] = ()
+
+
+class SwapDetectionRunner:
+    """Trains classifiers and asks them of files."""
+
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Detecting:  # noqa: ARG002 - steps draw
+        """Find the files."""
+        spec = job.specification(SwapDetectionSpec)
+        group = group_spec(job.jobs["model_job_id"].spec)
+        return Detecting(spec, job, group, audited_files(job, group, {}), {})
+
+    def step(self, state: Detecting, *, rng: np.random.Generator) -> Detecting:
+        """Look at one file; classifiers are trained once for files of the same columns."""
+        file = state.files[len(state.found)]
+        found, learned = _detected(state, file, rng)
+        return replace(state, found=(*state.found, found), learned={**state.learned, learned.names: learned})
+
+    def done(self, state: Detecting) -> bool:
+        """Whether all were looked at."""
+        return len(state.found) == len(state.files)
+
+    def progress(self, state: Detecting) -> Progress:
+        """Files that were looked at."""
+        return Progress(fraction=len(state.found) / len(state.files), stage="classifiers")
+
+    def finish(self, state: Detecting, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+        """Report; there is no release."""
+        findings = tuple(_findings(state.found))
+        made = SwapDetectionResult(
+            auxiliary_records=job.datasets["auxiliary_dataset_id"].rows,
+            files=state.found,
+            findings=findings,
+            passed=None if state.spec.places is None else not findings,
+        )
+        whole = made.model_dump(mode="json")
+        numbers = sum(4 * len(file.parameter_values) for file in state.found)
+        summary = {name: value for name, value in whole.items() if numbers <= _SUMMARY or name != "files"}
+        return Outcome(summary=summary, result=whole)
+
+
+def _detected(state: Detecting, file: AuditedFile, rng: np.random.Generator) -> tuple[DetectedFile, Learned]:
+    job, spec, group = state.job, state.spec, state.group
+    done, share = len(state.found) / len(state.files), 1.0 / len(state.files)
+    job.tick(done, "read")
+    auxiliary = job.dataset_path("auxiliary_dataset_id")
+    names = common_columns(
+        group,
+        (auxiliary, file.path),
+        (group.recode.auxiliary, file.recode),
+        (*spec.parameter, *group.parameter, *spec.drop),
+    )
+    learned = state.learned.get(names) or learn(
+        group, auxiliary, names, spec.sample, rng, lambda at: job.tick(done + 0.6 * share * at, "classifiers")
+    )
+    scored = score(learned, file.path, file.recode, lambda at: job.tick(done + (0.6 + 0.3 * at) * share, "scores"))
+    everybody = read(file.path, Wanted((), file.recode, parameter=spec.parameter))
+    inside = read(file.path, Wanted(group.variables, file.recode, parameter=spec.parameter)).rows
+    place = np.full(len(scored.scores[0]), -1, dtype=np.int64)
+    place[everybody.rows] = everybody.parameter
+    in_range = np.zeros(len(place), dtype=np.bool_)
+    in_range[inside] = True
+    values = everybody.parameter_values
+    wanted = wanted_places(values, spec.places)
+    standing = Standing(place, in_range, len(values), wanted, spec.outliers)
+    found = DetectedFile(
+        id=file.id,
+        records=len(everybody.rows),
+        in_range=len(inside),
+        parameter_values=values,
+        places=wanted,
+        classifiers=reports(scored, standing),
+    )
+    return found, learned
+
+
+def _findings(files: tuple[DetectedFile, ...]) -> Iterator[Finding]:
+    """A classifier that has half of the places right among as many highest, or one of them as an outlier."""
+    for number, file in enumerate(files):
+        for one in file.classifiers:
+            for what, scope in (("all records", one.all_records), ("records out of range", one.out_of_range)):
+                if scope is not None and scope.found:
+                    yield Finding(
+                        audit="swap_detection",
+                        severity=Severity.HIGH,
+                        detail=f"file {number}: `{one.name}` on {what} sees places that must not stand out; drop the "
+                        "columns that drive it, aggregate the regions, or do not publish",
+                        figure=scope.precision,
+                        limit=0.0,
+                    )

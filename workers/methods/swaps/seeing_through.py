@@ -1,0 +1,79 @@
+"""What classifiers trained on the auxiliary data see of the protected file, whatever it is."""
+
+import numpy as np
+
+from app.contracts.group_attacks import ClassifierReport
+from app.contracts.groups import GroupSpec
+from workers.algorithms.groups.signals.signals import members
+from workers.algorithms.groups.swaps.problem import Swaps
+from workers.frames.harmonised import sources
+from workers.methods.context import JobContext
+from workers.methods.microfile.attack import Places
+from workers.methods.microfile.classifying import Standing, common_columns, learn, reports, score
+from workers.methods.microfile.microfile import Wanted, read
+from workers.methods.swaps.release import Exchange
+from workers.methods.swaps.setting import Setting
+
+#: Records that they are trained on.
+_SAMPLE = 50_000
+
+
+def seen_through(
+    setting: Setting,
+    job: JobContext,
+    exchange: Exchange,
+    chosen: Swaps,
+    *,
+    rng: np.random.Generator,
+    stage: tuple[float, float],
+) -> tuple[ClassifierReport, ...]:
+    """Reports of classifiers on the file as it is released; none where there is nothing to learn from.
+
+    Parameters
+    ----------
+    setting, exchange, chosen
+        What was asked, what is exchanged, and the swaps that mask.
+    stage
+        Shares of the whole job at the beginning and the end.
+    """
+    learned = setting.learned
+    if learned is None or setting.spec.auxiliary_dataset_id is None:
+        return ()
+
+    def tick(share: float) -> None:
+        job.tick(stage[0] + (stage[1] - stage[0]) * share, "classifiers")
+
+    names = _names(setting, job, learned)
+    models = learn(learned, job.dataset_path("auxiliary_dataset_id"), names, _SAMPLE, rng, lambda at: tick(0.7 * at))
+    scored = score(models, job.dataset_path(), setting.model.recode, lambda _: tick(0.8))
+    return reports(scored, _standing(setting, job, exchange, chosen))
+
+
+def _names(setting: Setting, job: JobContext, learned: GroupSpec) -> tuple[str, ...]:
+    """Published columns that the auxiliary data have too, but for what is exchanged."""
+    paths = (job.dataset_path("auxiliary_dataset_id"), job.dataset_path())
+    recodings = (learned.recode.auxiliary, setting.model.recode)
+    found = common_columns(learned, paths, recodings, (*setting.spec.parameter, *learned.parameter))
+    return tuple(name for name in found if not set(sources(name, setting.model.recode)) & set(setting.spec.drop))
+
+
+def _standing(setting: Setting, job: JobContext, exchange: Exchange, chosen: Swaps) -> Standing:
+    everybody = read(job.dataset_path(), Wanted((), setting.model.recode, parameter=setting.spec.parameter))
+    rows, parameter_values = setting.microfile.rows, setting.microfile.parameter_values
+    before = np.full(len(exchange.positions), -1, dtype=np.int64)
+    before[everybody.rows] = everybody.parameter
+    place = before[exchange.positions]
+    in_range = np.zeros(len(place), dtype=np.bool_)
+    in_range[rows] = True
+    masked = Places(everybody.parameter_values).known([parameter_values[one] for one in setting.hiding.masked])
+    member = members(setting.hiding.grades, setting.alpha)
+    group = rows[member]
+    return Standing(
+        place=place,
+        in_range=in_range,
+        places=len(everybody.parameter_values),
+        wanted=tuple(masked),
+        outliers=setting.spec.outliers,
+        moved=rows[chosen.source_row[member[chosen.source_row]]],
+        group=group[~np.isin(place[group], masked)],
+    )
