@@ -120,6 +120,17 @@ Ranges = TypeAliasType(
 )
 
 
+class AboutCore(Contract):
+    """What a release with marked boxes says of a statistic over the records of its core."""
+
+    estimate: Estimate | None = Field(description="As of the statistic itself, like the following.")
+    linear: Ranges | None = Field(description="Range by the linear approximation.")
+    guaranteed: Ranges | None = Field(description="Certain to hold the value over the core's records.")
+    inner: Ranges | None = Field(description="Reached by data consistent with the core's boxes.")
+    exact: bool = Field(description="Whether `guaranteed` is reached.")
+    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+
+
 class StatisticResult(Contract):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
@@ -140,6 +151,9 @@ class StatisticResult(Contract):
     inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
     exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+    core: AboutCore | None = Field(
+        default=None, description="The same about the core alone, where boxes are marked; else null."
+    )
 
 
 class RestrictedStatistic(StatisticResult):

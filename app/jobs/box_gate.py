@@ -5,7 +5,7 @@ from typing import Final
 
 from app.contracts.box_columns import ColumnKind
 from app.contracts.box_statistics import StatisticKind
-from app.contracts.boxes import Bounds, BoxesSpec, Content, MissingCells, Objective, RareRecords
+from app.contracts.boxes import Bounds, BoxesSpec, Content, MissingCells
 from app.errors import FieldError, pointer
 
 _KINDS: Final = (ColumnKind.NOMINAL, ColumnKind.ORDINAL, ColumnKind.DATE)
@@ -34,9 +34,6 @@ def unfinished(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[Fie
         "grid": bool(spec.grid),
         "minimum_width": bool(spec.minimum_width),
         "content": spec.content is not Content.BOUNDS,
-        "rare_records": spec.rare_records is RareRecords.MARK,
-        "objective": "objective" in spec.model_fields_set and spec.objective is Objective.WITH_SHIFT,
-        "dismiss_at_most": "dismiss_at_most" in spec.model_fields_set,
         "suppress_at_most": "suppress_at_most" in spec.model_fields_set,
         "survey_weight": spec.survey_weight is not None,
         "missing": spec.missing is MissingCells.PATTERN,

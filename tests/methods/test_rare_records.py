@@ -180,3 +180,21 @@ def _numbers(value: Any) -> set[float]:
 
 def _opened(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) and value.startswith(("{", "[")) else value
+
+
+def test_marked_boxes_are_all_published_with_ranges_about_all_and_about_the_core(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, frame = adult
+    job = ask(client, dataset_id, rare_records="mark")
+    rows = released(client, job)
+    assert rows.height == job["result"]["kept"] == frame.height
+    outside = rows.filter(~pl.col("core")).height
+    assert outside <= 0.05 * rows.height, "`dismiss_at_most`"
+    assert rows.group_by("box").agg(pl.col("core").n_unique())["core"].to_list() == [1] * job["result"]["boxes"]
+    x, weight = members(frame, rows.filter(pl.col("core")))
+    for statistic in job["result"]["statistics"]:
+        assert statistic["guaranteed"][0] <= statistic["true_value"] <= statistic["guaranteed"][1]
+        lo, hi = statistic["core"]["guaranteed"]
+        value = value_of(statistic, x, weight)
+        assert lo - 1e-12 * abs(value) <= value <= hi + 1e-12 * abs(value)

@@ -6,12 +6,14 @@ from typing import Any
 
 from app.contracts.box_statistics import (
     WITH_SAMPLE_FORM,
+    AboutCore,
     RestrictedStatistic,
     Statistic,
     StatisticKind,
     StatisticResult,
 )
 from surebox_verify.core.intervals import Interval
+from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes.state import Certificate
 from workers.methods.boxes.columns import Shown
 
@@ -65,25 +67,36 @@ def _entry(
     def shape(values: Sequence[Any]) -> Any:
         return tuple(values[place]) if isinstance(place, slice) else values[place]
 
-    published = certificate.published
-    these = published[place] if isinstance(place, slice) else (published[place],)
-    gaps = [one.gap for one in these]
     return RestrictedStatistic(
         kind=asked.kind,
         of=asked.of,
         **about,
         weight=1.0 if asked.weight is None else asked.weight,
         ddof=shown.spec.ddof if asked.kind in WITH_SAMPLE_FORM else None,
-        estimate=shape([one.estimate for one in published]),
-        linear=shape([_pair(one.linear) for one in published]),
-        guaranteed=shape([_pair(one.guaranteed) for one in published]),
-        inner=shape([_pair(one.inner) for one in published]),
-        exact=all(one.exact for one in these),
-        gap=None if None in gaps else max(gap for gap in gaps if gap is not None),
+        **_said(certificate.published, place),
+        core=None if certificate.core is None else AboutCore(**_said(certificate.core, place)),
         true_value=shape(certificate.true_value),
         shift=shape(certificate.shift),
         delta_at_records=shape(certificate.delta),
     )
+
+
+def _said(published: Sequence[Estimate], place: int | slice) -> dict[str, Any]:
+    """Estimate and ranges of the number at a place, or lists of all."""
+    these = published[place] if isinstance(place, slice) else (published[place],)
+    gaps = [one.gap for one in these]
+
+    def shape(values: Sequence[Any]) -> Any:
+        return tuple(values) if isinstance(place, slice) else values[0]
+
+    return {
+        "estimate": shape([one.estimate for one in these]),
+        "linear": shape([_pair(one.linear) for one in these]),
+        "guaranteed": shape([_pair(one.guaranteed) for one in these]),
+        "inner": shape([_pair(one.inner) for one in these]),
+        "exact": all(one.exact for one in these),
+        "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
+    }
 
 
 def _pair(interval: Interval | None) -> tuple[float, float] | None:

@@ -38,7 +38,11 @@ class Shown:
 
 
 def release_columns(
-    shown: Shown, boxes: Boxes, weights: FloatArray | None, of_row: NDArray[np.signedinteger]
+    shown: Shown,
+    boxes: Boxes,
+    weights: FloatArray | None,
+    of_row: NDArray[np.signedinteger],
+    core: BoolArray | None = None,
 ) -> dict[str, Any]:
     """One row a record: its box, the sides of the box, and what each of its records weighs.
 
@@ -52,6 +56,8 @@ def release_columns(
         Of a record of each box, shape (B,); None where records are not weighed.
     of_row
         Box of each row.
+    core
+        Whether each box is of the core; None where boxes are not marked.
     """
     columns: dict[str, Any] = {"box": Taken(np.arange(1, len(boxes.counts) + 1), of_row)}
     numeric, nominal = shown.numeric, shown.nominal
@@ -64,10 +70,12 @@ def release_columns(
             columns |= _sets(shown.books[name], name, boxes.sets[nominal.index(name)], of_row)
     if weights is not None:
         columns["weight"] = Taken(weights, of_row)
+    if core is not None:
+        columns["core"] = Taken(core, of_row)
     return columns
 
 
-def release_schema(shown: Shown, *, weighed: bool) -> list[dict[str, str]]:
+def release_schema(shown: Shown, *, weighed: bool, marked: bool) -> list[dict[str, str]]:
     """Names and types of the release's columns."""
     columns = [("box", "integer")]
     for name in shown.spec.columns:
@@ -77,6 +85,7 @@ def release_schema(shown: Shown, *, weighed: bool) -> list[dict[str, str]]:
         columns += [(name, "string")] if shown.books[name].tree is not None else []
         columns.append((f"{name}_set", "list"))
     columns += [("weight", "number")] if weighed else []
+    columns += [("core", "boolean")] if marked else []
     columns += [(name, str(shown.types[name])) for name in shown.spec.keep]
     return [{"name": name, "type": kind} for name, kind in columns]
 

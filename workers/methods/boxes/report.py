@@ -63,7 +63,18 @@ def result(shown: Shown, outcome: BoxesOutcome, *, counts: Counts, told: Told) -
 def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str, Any]:
     """What a release may say of how it was made; weights can be computed again from it and the boxes alone."""
     fields = {"method", "columns", "nominal", "ordinal", "k", "person", "statistics", "floor", "ddof", "domains"}
-    fields |= {"bounds", "grid", "snug_records", "minimum_width", "rare_records", "confidence", "partition", "missing"}
+    fields |= {
+        "bounds",
+        "grid",
+        "snug_records",
+        "minimum_width",
+        "rare_records",
+        "objective",
+        "dismiss_at_most",
+        "confidence",
+        "partition",
+        "missing",
+    }
     fields |= {"l", "t", "t_distance", "alpha", "epsilon", "sensitive", "keep", "count_keep", "survey_weight"}
     found = spec.model_dump(mode="json", include=fields)
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:

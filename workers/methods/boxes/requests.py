@@ -20,7 +20,12 @@ _PARTITIONS: dict[Partition, Method] = {
     Partition.FAST: "fast",
     Partition.MONDRIAN: "mondrian",
 }
-_RARE: dict[RareRecords, Rare] = {RareRecords.KEEP: "keep", RareRecords.DISMISS: "dismiss", RareRecords.WEIGH: "weigh"}
+_RARE: dict[RareRecords, Rare] = {
+    RareRecords.KEEP: "keep",
+    RareRecords.MARK: "mark",
+    RareRecords.DISMISS: "dismiss",
+    RareRecords.WEIGH: "weigh",
+}
 
 
 def request(
@@ -62,6 +67,8 @@ def request(
         snug_records=spec.snug_records,
         suppress_at_most=spec.suppress_at_most,
         survey=found.survey,
+        objective=spec.objective.value,
+        dismiss_at_most=spec.dismiss_at_most,
     )
 
 
