@@ -161,6 +161,8 @@ def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]
         yield f"{name}_set"
     if spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
         yield "weight"
+    if spec.rare_records is RareRecords.MARK:
+        yield "core"
 
 
 def _names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
