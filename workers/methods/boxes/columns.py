@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
-from app.contracts.boxes import BoxesSpec
+from app.contracts.boxes import BoxesSpec, RareRecords
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.sides import Boxes
@@ -75,7 +75,7 @@ def release_columns(
     return columns
 
 
-def release_schema(shown: Shown, *, weighed: bool, marked: bool) -> list[dict[str, str]]:
+def release_schema(shown: Shown, *, weighed: bool) -> list[dict[str, str]]:
     """Names and types of the release's columns."""
     columns = [("box", "integer")]
     for name in shown.spec.columns:
@@ -85,7 +85,7 @@ def release_schema(shown: Shown, *, weighed: bool, marked: bool) -> list[dict[st
         columns += [(name, "string")] if shown.books[name].tree is not None else []
         columns.append((f"{name}_set", "list"))
     columns += [("weight", "number")] if weighed else []
-    columns += [("core", "boolean")] if marked else []
+    columns += [("core", "boolean")] if shown.spec.rare_records is RareRecords.MARK else []
     columns += [(name, str(shown.types[name])) for name in shown.spec.keep]
     return [{"name": name, "type": kind} for name, kind in columns]
 

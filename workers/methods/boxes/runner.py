@@ -125,9 +125,7 @@ class BoxesRunner:
             warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
             release=ReleaseDraft(
                 rows=len(order),
-                columns=release_schema(
-                    shown, weighed=outcome.chosen.weights is not None, marked=outcome.chosen.core is not None
-                ),
+                columns=release_schema(shown, weighed=outcome.chosen.weights is not None),
                 files=files,
                 flags=boxes_report.flags(shown, boxes),
                 warnings=boxes_warnings.unplaced(said),
