@@ -17,9 +17,7 @@ MEANING: Final = {
     "sensitive": "What persons who cannot be told apart have in common: values that are learned without naming them.",
     "least": "The fewest persons or records that remain by any of these.",
 }
-_SERIES: Final = (
-    "the way on is a series: withdraw nothing, and make later releases with `base_release_id` from the first one"
-)
+_SERIES: Final = "the boxes of one cut those of the other: plan one release that serves all uses"
 
 
 def result(
