@@ -203,8 +203,8 @@ def tell(story: Story, service: Service) -> None:
     )
     masked = [{"value": attack["parameter_values"][place], "at_most": 2, "zero_at": 12} for place in highest]
     asked = {
-        "method": "swaps", "dataset_id": target, "parameter": [story.parameter], "model_job_id": model, "profile": [0.5], "decoys": 0.0,
-        "mask": masked, "drop": story.drop,
+        "method": "swaps", "dataset_id": target, "parameter": [story.parameter], "model_job_id": model,
+        "mask": masked, "drop": story.drop, "profile": [0.5], "decoys": 0.0,
     }  # fmt: skip
     _, result = service.run("anonymizations", asked)
     draw_signals(
