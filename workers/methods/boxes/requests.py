@@ -11,7 +11,13 @@ from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.rare.rarity import RareRecords as Rare
 from workers.algorithms.boxes.state import BoxesRequest, BoxesState
-from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError, OutsideDomainError
+from workers.algorithms.core.errors import (
+    InfeasibleAlphaError,
+    InfeasibleDiversityError,
+    InfeasibleKError,
+    OutsideDomainError,
+    SuppressionError,
+)
 from workers.methods.boxes.arranged import Arrangement
 from workers.methods.boxes.reading import Records, domain_of, numeric_kinds
 
@@ -80,11 +86,17 @@ def begin(found: Records, asked: BoxesRequest, spec: BoxesSpec, arrangement: Arr
     InfeasibleError, InvalidError
         What only the records could tell.
     """
+    if asked.rare_records != "keep" and not asked.plain:
+        detail = "`rare_records` other than `keep` takes complete numbers of equal weight; no `person`, `t`, `alpha`"
+        raise InvalidError(detail, errors=[FieldError("/rare_records", detail)])
     try:
         return anonymization.init(found.x, asked)
-    except InfeasibleKError as error:
-        detail = f"k = {error.asked} asked, {error.largest} {_counted(spec)}: the largest k is {error.largest}"
-        raise InfeasibleError(detail, errors=[FieldError("/k", detail)]) from None
+    except (InfeasibleKError, SuppressionError) as error:
+        raise left_out(error, spec) from None
+    except InfeasibleAlphaError as error:
+        name = spec.sensitive[error.column]
+        detail = f"alpha = {error.asked:g} asked, one value of {name!r} has a share of {error.least:.3g} of all records"
+        raise InfeasibleError(detail, errors=[FieldError("/alpha", detail)]) from None
     except InfeasibleDiversityError as error:
         name = (*spec.sensitive, *spec.epsilon)[error.column]
         counted = f"{spec.epsilon[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
@@ -101,6 +113,19 @@ def begin(found: Records, asked: BoxesRequest, spec: BoxesSpec, arrangement: Arr
         detail = f"column {name!r}: {error.reason}"
         where = pointer("columns", spec.columns.index(name))
         raise InvalidError(detail, errors=[FieldError(where, detail)]) from None
+
+
+def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> SureboxError:
+    """What to say where too many records, or all, fit in no box."""
+    if isinstance(error, InfeasibleKError):
+        detail = f"k = {error.asked} asked, {error.largest} {_counted(spec)}: the largest k is {error.largest}"
+        return InfeasibleError(detail, errors=[FieldError("/k", detail)])
+    which = ", ".join(map(repr, spec.keep)) or "none"
+    detail = (
+        f"{error.records} of {error.of} records have kept or missing values too rare for any box, at most a share of "
+        f"{error.allowed:g} may be left out: drop columns of `keep` ({which}), or raise `suppress_at_most`"
+    )
+    return InfeasibleError(detail, errors=[FieldError("/keep", detail)])
 
 
 def undefined(error: UndefinedStatisticError, spec: BoxesSpec, arrangement: Arrangement) -> SureboxError:

@@ -12,6 +12,7 @@ from app.contracts.jobs import Progress
 from surebox_verify.core.errors import UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesState
+from workers.algorithms.core.errors import InfeasibleKError, SuppressionError
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import take_rows
 from workers.frames.release import write_release
@@ -22,7 +23,7 @@ from workers.methods.boxes.certified import public_statistics
 from workers.methods.boxes.columns import Shown, release_columns, release_schema
 from workers.methods.boxes.demands import demands
 from workers.methods.boxes.reading import Records, kinds_of, read, records
-from workers.methods.boxes.requests import begin, request, undefined
+from workers.methods.boxes.requests import begin, left_out, request, undefined
 from workers.methods.boxes.telling import told_of
 from workers.methods.boxes.warming import warm_up
 from workers.methods.context import JobContext
@@ -81,6 +82,8 @@ class BoxesRunner:
             following = anonymization.step(state.algorithm, rng=rng)
         except UndefinedStatisticError as error:
             raise undefined(error, state.shown.spec, state.arrangement) from None
+        except (InfeasibleKError, SuppressionError) as error:
+            raise left_out(error, state.shown.spec) from None
         return replace(state, algorithm=following)
 
     def done(self, state: Anonymizing) -> bool:
