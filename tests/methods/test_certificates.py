@@ -215,28 +215,3 @@ def test_statistics_that_nobody_asked_for_are_those_that_could_have_been(client:
     assert [each["pointer"] for each in refused.json()["errors"]] == ["/statistics/0/of/0"]
     sample = client.post(f"/v1/releases/{release}/statistics", json={"statistics": asked[3:], "ddof": 1}).json()
     assert sample["statistics"][0]["guaranteed"][1] > found[3]["guaranteed"][1]
-
-
-def test_sets_and_whole_numbers_are_verified_too(
-    service: Service, client: httpx.Client, dataset: str, tmp_path: Path
-) -> None:
-    asked = [
-        {"kind": "mean", "of": ["age"]},
-        {"kind": "share", "of": ["town"]},
-        {"kind": "domain_mean", "of": ["age", "town"], "values": ["a"]},
-        {"kind": "quantile", "of": ["age"], "p": 0.5},
-    ]
-    release = publish(client, dataset, columns=["age", "town"], keep=[], statistics=asked)
-    told = client.get(f"/v1/releases/{release}/statistics").json()["statistics"]
-    file = tmp_path / "release.parquet"
-    file.write_bytes(client.get(f"/v1/releases/{release}/data", params={"format": "parquet"}).content)
-    (tmp_path / "release.parquet.dsse.json").write_bytes(client.get(f"/v1/releases/{release}/certificate").content)
-    (tmp_path / "jwks.json").write_bytes(client.get("/.well-known/jwks.json").content)
-    done = surebox(service, "verify", str(file), "--keys", str(tmp_path / "jwks.json"), "--json")
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["problems"], report["unchecked"]) == (0, [], []), done.stdout + done.stderr
-    assert {each["finding"] for each in report["statistics"]} == {"verified"}
-    done = surebox(service, "certify", str(file), "--statistic", "share(town=a)", "--statistic", "quantile(age,0.5)")
-    found = json.loads(done.stdout)["statistics"]
-    share = next(one for one in told if one["kind"] == "share" and one["values"] == ["a"])
-    assert np.allclose(found[0]["guaranteed"], share["guaranteed"], rtol=1e-13), done.stderr
