@@ -75,19 +75,28 @@ def state(folder: Path, wanted: str, search: str, metric: str) -> None:
     seen = bench.run({"method": "swap_detection", "model_job_id": "model", "places": places, "drop": GIVING_AWAY,
                       "dataset_ids": ["home"]}).result["files"][0]  # fmt: skip
     detecting = time.process_time() - start
-    print(f"| {wanted}, {search}, {metric} | {len(places)} of {len(result['parameter_values'])} | {result['swaps']} + {result['decoys']} "
-          f"| {result['valid']}, {standing} of {len(after['signals'])} | {best(twelve(before), before['places']):.2f} → "
-          f"{best(twelve(after), after['places']):.2f}, {quantile(twelve(after), len(places)):.2f} | {result['letter_distortion']:.2f} "
-          f"| {result['distortion'] / result['letter_distortion']:.2f} | "
-          f"{(result['distortion'] + result['decoy_distortion']) / result['letter_distortion']:.2f} | {seconds:.0f}, {detecting:.0f} |",
-          flush=True)  # fmt: skip
+    letter, both = result["letter_distortion"], result["distortion"] + result["decoy_distortion"]
+    line = (
+        f"{wanted}, {search}, {metric}",
+        f"{len(places)} of {len(result['parameter_values'])}",
+        f"{result['swaps']} + {result['decoys']}",
+        f"{result['valid']}, {standing} of {len(after['signals'])}",
+        f"{best(twelve(before), before['places']):.2f} → {best(twelve(after), after['places']):.2f}",
+        f"{quantile(twelve(after), len(places)):.2f}",
+        f"{letter:.2f}, {result['distortion'] / letter:.2f}, {both / letter:.2f}",
+        f"{seconds:.0f}, {detecting:.0f}",
+    )
+    print("|", " | ".join(line), "|", flush=True)
     for old, new in zip(seen["classifiers"], result["attack_again"]["classifiers"], strict=True):
-        moved = new["moved"]
-        telling = [one["precision"] for one in moved["precision_at_recall"]]
-        print(f"|   {new['name']}, AUC {new['auc']:.3f}, driven by {', '.join(c['column'] for c in new['driving_columns'][:3])} | "
-              f"all: ranks {shown(old['all_records'])} → {shown(new['all_records'])} | out of range: "
-              f"{shown(new['out_of_range'])} | moved {moved['moved']} of {moved['records']}: AUC {moved['auc']:.2f}, "
-              f"precision {', '.join(f'{one:.2f}' for one in telling)} |", flush=True)  # fmt: skip
+        moved, driving = new["moved"], ", ".join(one["column"] for one in new["driving_columns"][:3])
+        telling = ", ".join(f"{one['precision']:.2f}" for one in moved["precision_at_recall"])
+        line = (
+            f"{new['name']}, AUC {new['auc']:.3f}, driven by {driving}",
+            f"all: ranks {shown(old['all_records'])} → {shown(new['all_records'])}",
+            f"out of range: {shown(new['out_of_range'])}",
+            f"moved {moved['moved']} of {moved['records']}: AUC {moved['auc']:.2f}, precision {telling}",
+        )
+        print("|", " | ".join(line), "|", flush=True)
 
 
 def shown(scope: dict) -> str:
