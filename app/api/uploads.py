@@ -28,7 +28,7 @@ from app.contracts.problems import Problem
 from app.datasets import delete
 from app.datasets.accept import Accepted, accept
 from app.datasets.parameters import Described, UploadParameters, describe
-from app.datasets.read import read_dataset
+from app.datasets.read import read_dataset, shown_to
 from app.datasets.staging import Staged
 from app.db.session import Connection, UnitOfWork
 from app.errors import GoneError, NotFoundError, RequestInFlightError, UnavailableError
@@ -101,7 +101,14 @@ def _take(asked: UploadRequest, described: Described, staged: Staged) -> Reserva
         settings=asked.resources.settings,
         owner=asked.principal.owner,
         key=asked.key,
-        fingerprint=fingerprint("dataset", staged.sha256, described.name, described.labels, described.options.stored()),
+        fingerprint=fingerprint(
+            "dataset",
+            staged.sha256,
+            described.name,
+            described.labels,
+            described.options.stored(),
+            *([described.same_data_as] if described.same_data_as else []),
+        ),
         now=asked.resources.clock(),
     )
 
@@ -209,7 +216,8 @@ def _problem(request: Request, why: Problem | None) -> Response:
 
 
 def _read(asked: UploadRequest, dataset_id: str) -> Dataset:
-    return read_dataset(database=asked.resources.database, owner=asked.principal.owner, dataset_id=dataset_id)
+    found = read_dataset(database=asked.resources.database, owner=asked.principal.owner, dataset_id=dataset_id)
+    return shown_to(asked.principal, found)
 
 
 def _location(dataset: Dataset) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from app.contracts.base import new_id
 from app.contracts.datasets import Dataset
@@ -10,9 +11,12 @@ from app.datasets.parameters import Described
 from app.datasets.staging import Staged
 from app.db.repositories import datasets
 from app.db.session import Connection, Database
-from app.errors import NotFoundError
+from app.errors import FieldError, InvalidError, NotFoundError
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
+
+#: The keeper says that nothing that was uploaded before is the same data.
+APART: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ def accept(
 
     Raises
     ------
+    InvalidError
+        If `same_data_as` names no dataset of the owner.
     TooManyJobsError
         If the owner has too many unfinished jobs.
     """
@@ -64,6 +70,7 @@ def accept(
         bytes=staged.bytes,
         sha256=staged.sha256,
         staged_key=staged.key,
+        same_data_as=described.same_data_as,
     )
     spec = IngestSpec(dataset_id=dataset_id, options=described.options, staged_key=staged.key, bytes=staged.bytes)
     submission = Submission(
@@ -75,6 +82,7 @@ def accept(
         listed=False,
     )
     with database.unit_of_work() as unit:
+        _check_named(unit.connection, owner=owner, word=described.same_data_as)
         datasets.insert_dataset(unit.connection, new=new)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         datasets.set_ingest_job(unit.connection, dataset_id=dataset_id, job_id=job_id)
@@ -84,3 +92,12 @@ def accept(
         if remember is not None:
             remember(unit.connection, dataset)
     return Accepted(dataset, job_id)
+
+
+def _check_named(connection: Connection, *, owner: str, word: str | None) -> None:
+    """The keeper's word on what is the same data is the id of one of the owner's datasets, or `none`."""
+    if word is None or word == APART:
+        return
+    if "\x00" in word or datasets.get(connection, owner=owner, dataset_id=word) is None:
+        detail = "there is no dataset with this id; `none` says that nothing that was uploaded before is the same"
+        raise InvalidError(f"same_data_as: {detail}", errors=[FieldError("?same_data_as", detail)])

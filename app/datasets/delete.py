@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from app.datasets.staging import STAGING
-from app.db.repositories import datasets
+from app.db.repositories import datasets, families
 from app.db.repositories.datasets import Leftover
 from app.db.repositories.job_inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
@@ -37,6 +37,7 @@ def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_
             raise NotFoundError("there is no dataset with this id")
         _refuse_in_use(users_of_dataset(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
         datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
+        families.forget_if_unpublished(unit.connection, dataset_id=dataset_id)
     remove_leftovers(database=database, storage=storage, dataset_id=dataset_id)
     remove_links(database=database, storage=storage, dataset_id=dataset_id)
 

@@ -69,6 +69,12 @@ class UploadParameters(Contract):
     type: Many = Field(
         default=[], description=f"Repeatable: `column:type` where types are not to be inferred; types: {_TYPES}."
     )
+    same_data_as: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Id of a dataset with the same data, or `none`: nothing that was uploaded before. Without it, rows "
+        "and columns that were uploaded before are recognised.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ class Described:
     name: str
     labels: dict[str, str]
     options: ReadOptions
+    same_data_as: str | None = None
 
 
 @dataclass(slots=True)
@@ -134,7 +141,7 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
         thousands=parameters.thousands,
         date_format=parameters.date_format,
     )
-    return Described(name, labels, options)
+    return Described(name, labels, options, parameters.same_data_as)
 
 
 def _refuse_text_only(parameters: UploadParameters, file_format: FileFormat, found: _Findings) -> None:

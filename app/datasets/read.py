@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from app.auth.principal import Principal, Scope
 from app.contracts.changes import NameAndLabels
 from app.contracts.datasets import Dataset
 from app.db.repositories import datasets
@@ -10,7 +11,9 @@ from app.db.repositories.datasets import DatasetFilter
 from app.db.session import Database
 from app.errors import NotFoundError
 
-__all__ = ["DatasetFilter", "describe_dataset", "list_datasets", "read_dataset"]
+__all__ = ["DatasetFilter", "describe_dataset", "list_datasets", "read_dataset", "shown_to"]
+
+_FAMILIES = frozenset({Scope.JOBS_READ, Scope.DATASETS_READ})
 
 
 def read_dataset(*, database: Database, owner: str, dataset_id: str) -> Dataset:
@@ -48,3 +51,8 @@ def list_datasets(
     """The owner's datasets, newest first."""
     with database.read() as connection:
         return datasets.list_datasets(connection, owner=owner, only=only, before=before, limit=limit)
+
+
+def shown_to(principal: Principal, dataset: Dataset) -> Dataset:
+    """The dataset without what this key's scopes are not for: which data are the same is for their keepers."""
+    return dataset.model_copy(update={"family_id": None}) if principal.missing(_FAMILIES) else dataset

@@ -37,6 +37,11 @@ def column_secrets(database: Database, sealer: Sealer, *, owner: str, digests: S
     return _kept(database, sealer, owner=owner, names=names)
 
 
+def owner_secret(database: Database, sealer: Sealer, *, owner: str, name: str) -> bytes:
+    """A secret of the owner by what it is for; made when it is first asked for."""
+    return _kept(database, sealer, owner=owner, names=[name])[0]
+
+
 def _kept(database: Database, sealer: Sealer, *, owner: str, names: Sequence[str]) -> list[bytes]:
     """Secrets by name; those that are missing are made."""
     with database.unit_of_work() as unit:

@@ -26,6 +26,7 @@ from app.db.session import UnitOfWork
 from app.errors import (
     FencedError,
     MemoryLimitError,
+    PublishedMeanwhileError,
     StorageFullError,
     SureboxError,
     TimeLimitError,
@@ -36,8 +37,9 @@ from workers.engine.checkpoints import Checkpoints
 from workers.engine.column_secrets import with_secrets
 from workers.engine.context import job_context
 from workers.engine.fan_out import join, split
+from workers.engine.gate import Gate
 from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
-from workers.engine.publish import Stored, store, succeed
+from workers.engine.publish import succeed
 from workers.engine.randomness import new_generator
 from workers.engine.registry import known, runner_for
 from workers.engine.resources import WorkerResources
@@ -90,6 +92,7 @@ class Attempt:
         self._over = False
         self._scratch = scratch
         self._traces = Traces(resources.storage)
+        self._gate = Gate(claimed, resources, storage=self._traces)
         self._heart = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
@@ -109,7 +112,7 @@ class Attempt:
     def _work(self) -> Callable[[UnitOfWork], None]:
         """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
         try:
-            stored = store(self._claimed, self._compute(), storage=self._traces, settings=self._settings)
+            self._gate.enter(*self._compute())
             self._heart.check()
         except ShutdownRequestedError:
             return self._give_back
@@ -130,9 +133,9 @@ class Attempt:
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.internal_error", **described(error))  # noqa: TRY400
             return self._failure(SureboxError(_INTERNAL))
-        return lambda unit: self._succeed(unit, stored)
+        return self._succeed
 
-    def _compute(self) -> Outcome:
+    def _compute(self) -> tuple[JobContext, Outcome]:
         runner = runner_for(self._claimed.method)
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
         job = with_secrets(runner, job, self._claimed, self._resources)
@@ -147,7 +150,7 @@ class Attempt:
             steps += 1
             self._heart.report(runner.progress(state))
             self._checkpoint(runner, state, rng, steps)
-        return runner.finish(state, job, rng=rng)
+        return job, runner.finish(state, job, rng=rng)
 
     def _checkpoint(
         self, runner: Runner[Any], state: Any, rng: np.random.Generator, steps: int, *, now: bool = False
@@ -205,13 +208,15 @@ class Attempt:
                 with self._resources.database.unit_of_work() as unit:
                     write(unit)
                 written = True
+            except PublishedMeanwhileError:
+                self._gate.review_again()
             except UnavailableError:
                 if time.monotonic() > patience or self._resources.stopping():
                     raise
                 time.sleep(_RETRY_SECONDS)
 
-    def _succeed(self, unit: UnitOfWork, stored: Stored) -> None:
-        succeed(unit.connection, claimed=self._claimed, stored=stored, settings=self._settings)
+    def _succeed(self, unit: UnitOfWork) -> None:
+        succeed(unit.connection, claimed=self._claimed, stored=self._gate.stored, settings=self._settings)
         self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 

@@ -16,8 +16,9 @@ from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.releases import Publish, ReleaseState
-from app.db.repositories import claims, datasets, draws, provenance, release_links, releases
+from app.db.repositories import claims, datasets, draws, families, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
+from app.db.repositories.families import RowSketch
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
@@ -25,6 +26,7 @@ from app.errors import ConflictError
 from app.releases.publishing import Decision, Review, decide, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
+from workers.engine.families import Recognised, join_family
 from workers.engine.provenance import Published, record
 from workers.methods.outcome import DatasetDraft, Outcome, ReleaseDraft
 
@@ -59,6 +61,9 @@ class Stored:
     release: StoredRelease | None
     dataset: StoredDataset | None = None
     review: Review = field(default_factory=Review)
+    ledger: tuple[str, int] | None = None
+    sketch: RowSketch | None = None
+    recognised: Recognised | None = None
 
 
 def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> Stored:
@@ -96,8 +101,11 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         decision = _decide(connection, claimed, stored, four_eyes=settings.four_eyes)
         release = replace(release, flags=(*release.flags, *decision.flags))
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
+        _insert_ledger(connection, new, stored)
     if stored.dataset is not None:
         _set_ready(connection, stored.dataset)
+    if stored.recognised is not None:
+        join_family(connection, stored.recognised)
     if claimed.kind in {JobKind.QUERY, JobKind.REPORT}:  # forgotten within the hour, nothing comes of it but an answer
         return
     provenance.write(
@@ -234,6 +242,15 @@ def _insert_release(
         key, size = release.link
         release_links.insert_link(connection, release_id=release.id, dataset_id=made_from.id, key=key, size=size)
     return new
+
+
+def _insert_ledger(connection: Connection, new: releases.NewRelease, stored: Stored) -> None:
+    """What composing will need of the release, and by what its data are recognised in another delivery."""
+    if stored.ledger is not None:
+        key, size = stored.ledger
+        families.keep_file(connection, release_id=new.id, owner=new.owner, key=key, size=size)
+    if stored.sketch is not None and new.family_id is not None:
+        families.remember(connection, owner=new.owner, family_id=new.family_id, fingerprints=(), found=(stored.sketch,))
 
 
 def _published(release: StoredRelease) -> Published:

@@ -97,7 +97,12 @@ def list_datasets(
     rows = read.list_datasets(
         database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
     )
-    return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
+    return page(
+        rows,
+        asked=asked,
+        item=lambda row: read.shown_to(principal, row),
+        place=lambda row: After(row.created_at, row.id),
+    )
 
 
 @router.get(
@@ -109,7 +114,8 @@ def list_datasets(
 )
 def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: StateReader) -> Dataset:
     """One's own dataset: its state and, once it is read, its columns."""
-    return read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
+    found = read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
+    return read.shown_to(principal, found)
 
 
 @router.patch(
@@ -129,7 +135,7 @@ def update_dataset(dataset_id: DatasetId, asked: NamingBody, resources: Resource
     read.describe_dataset(**mine, asked=asked)
     if principal.missing(frozenset({Scope.DATASETS_READ})):
         return Response(status_code=204)
-    return read.read_dataset(**mine)
+    return read.shown_to(principal, read.read_dataset(**mine))
 
 
 @router.delete(

@@ -24,6 +24,7 @@ class NewDataset:
     bytes: int
     sha256: str
     staged_key: str
+    same_data_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,7 @@ def insert_dataset(connection: Connection, *, new: NewDataset) -> None:
             bytes=new.bytes,
             sha256=new.sha256,
             staged_key=new.staged_key,
+            same_data_as=new.same_data_as,
         )
     )
 
@@ -193,6 +195,7 @@ def _select(owner: str) -> Select[Any]:
         dataset.c.columns,
         dataset.c.warnings,
         dataset.c.error,
+        dataset.c.family_id,
     ).where(_visible(owner))
 
 
@@ -212,4 +215,5 @@ def _dataset(row: Any) -> Dataset:
         columns=columns,
         warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
         error=row.error,
+        family_id=row.family_id,
     )

@@ -223,3 +223,15 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
         connection.execute(update(table).where(table.c.family_id == family_id).values(family_id=None))
     connection.execute(delete(family).where(family.c.id == family_id))
     return forgotten
+
+
+def forget_if_unpublished(connection: Connection, *, dataset_id: str) -> None:
+    """A dataset was deleted: where nothing was published of its family and nothing else is in it, nothing is kept."""
+    family_id = of_dataset(connection, dataset_id=dataset_id)
+    if family_id is None or lock(connection, family_id=family_id) != 0:
+        return
+    there = select(dataset.c.id).where(dataset.c.family_id == family_id, dataset.c.deleted_at.is_(None)).limit(1)
+    made = select(release.c.id).where(release.c.family_id == family_id, release.c.deleted_at.is_(None)).limit(1)
+    if connection.execute(there).first() is None and connection.execute(made).first() is None:
+        connection.execute(update(dataset).where(dataset.c.family_id == family_id).values(family_id=None))
+        connection.execute(delete(family).where(family.c.id == family_id))

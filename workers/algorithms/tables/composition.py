@@ -26,7 +26,7 @@ from workers.algorithms.tables.composition_kernels import expected_fitting
 
 __all__ = ["ABSENT", "Composed", "Diversity", "Noise", "Placed", "Request", "compose"]
 
-_PAIRS: Final = 20_000_000  # fits that are looked at; beyond them records are sampled
+_PAIRS: Final = 5_000_000  # fits that are looked at; beyond them records are sampled
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,182 @@
+"""Across releases: which data are the same, what all that was published of them leaves, and what is then published."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import released, succeed, upload
+from tests.methods.densities import upload_frame
+from tests.service import Service, bare_environment
+
+
+def population(seed: int, rows: int = 600) -> pl.DataFrame:
+    draw = np.random.default_rng([77, seed])
+    return pl.DataFrame({
+        "age": draw.integers(18, 90, rows), "hours": draw.integers(1, 99, rows), "wage": draw.lognormal(3, 1, rows),
+        "town": draw.choice(["a", "b", "c"], rows),
+    })  # fmt: skip
+
+
+def family(client: httpx.Client, dataset_id: str) -> str:
+    found: str = client.get(f"/v1/datasets/{dataset_id}").json()["family_id"]
+    return found
+
+
+def boxes(dataset_id: str, k: int = 5, **more: Any) -> dict[str, Any]:
+    return {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours", "wage"], "k": k} | more
+
+
+def state(client: httpx.Client, job: dict[str, Any]) -> str:
+    found: str = client.get(f"/v1/releases/{job['release_id']}").json()["state"]
+    return found
+
+
+@contextmanager
+def other_owner(service: Service) -> Iterator[httpx.Client]:
+    """A client of another owner of the same service."""
+    command = [sys.executable, "-m", "app.cli", "keys", "create", "--data-dir", str(service.folder)]
+    made = subprocess.run(
+        [*command, "--owner", "guesser", "--scope", "admin", "--name", "test"], capture_output=True, text=True,
+        env=bare_environment(), check=True,
+    )  # fmt: skip
+    found = re.search(r"sb_\S+", made.stdout)
+    assert found is not None, made.stdout
+    headers = {"Authorization": f"Bearer {found[0]}"}
+    with httpx.Client(base_url=service.address, headers=headers, timeout=60, trust_env=False) as client:
+        yield client
+
+
+def test_the_same_data_are_recognised_however_they_come(client: httpx.Client) -> None:
+    frame = population(1)
+    first = upload(client, frame.write_csv())["id"]
+    again = {
+        "shuffled": frame.sample(fraction=1, shuffle=True, seed=1),
+        "columns in another order, one of them gone": frame.select("town", "wage", "age"),
+        "with another column": frame.with_columns(pl.int_range(pl.len()).alias("number")),
+        "with rows appended": pl.concat([frame, population(2, 200)]),
+        "a part": frame.head(400),
+    }
+    for told, one in again.items():
+        assert upload(client, one.write_csv())["family_id"] == family(client, first), told
+    assert upload(client, population(3).write_csv())["family_id"] != family(client, first)
+    apart = upload(client, frame.write_csv(), same_data_as="none")
+    assert apart["family_id"] != family(client, first)
+    other = upload(client, population(4).write_csv(), same_data_as=first)
+    assert other["family_id"] == family(client, first)
+    refused = client.post(
+        "/v1/datasets", params={"same_data_as": "ds_1"}, content=b"a\n1\n", headers={"Content-Type": "text/csv"}
+    )
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "?same_data_as")
+
+
+def test_a_release_that_leaves_fewer_than_k_persons_stays_a_draft_until_that_is_accepted(client: httpx.Client) -> None:
+    frame = population(5)
+    first = succeed(client, boxes(upload_frame(client, frame)))
+    assert (first["findings"], state(client, first)) == ([], "published")
+    again = succeed(client, boxes(upload_frame(client, frame.sample(fraction=1, shuffle=True, seed=2))))
+    assert (again["findings"], state(client, again)) == ([], "published"), "bit for bit the same boxes"
+    second = succeed(client, boxes(upload_frame(client, frame), k=7))
+    assert state(client, second) == "draft"
+    told = second["findings"][0]
+    assert (told["audit"], told["severity"], told["limit"]) == ("composition", "high", 7)
+    assert first["release_id"] in told["detail"]
+    # by hand: records in both releases' boxes
+    assert told["figure"] == overlay(client, frame, first, second)
+    at = f"/v1/releases/{second['release_id']}"
+    assert client.post(at + "/publish").status_code == 409
+    assert client.post(at + "/publish", json={"accept": ["composition"]}).json()["flags"][-1] == "repeated"
+    ledger = client.get(f"/v1/families/{client.get(at).json()['family_id']}").json()
+    assert [one["release_id"] for one in ledger["published"]] == [one["release_id"] for one in (first, again, second)]
+    assert [one["composition"]["k"] for one in ledger["published"]] == [5, 5, told["figure"]]
+    allowed = succeed(client, boxes(upload_frame(client, frame), k=9, allow_repeat=True))
+    shown = client.get(f"/v1/releases/{allowed['release_id']}").json()
+    assert (shown["state"], "repeated" in shown["flags"]) == ("published", True)
+
+
+def overlay(client: httpx.Client, frame: pl.DataFrame, *jobs: dict[str, Any]) -> int:
+    names = ["age", "hours", "wage"]
+    values = frame.select(names).to_numpy()
+    places = []
+    for job in jobs:
+        found = released(client, job).select(sorted(f"{name}_{end}" for name in names for end in ("lo", "hi"))).unique()
+        lower, upper = (np.column_stack([found[f"{name}_{end}"] for name in names]) for end in ("lo", "hi"))
+        inside = ((values[:, None] >= lower) & (values[:, None] <= upper)).all(axis=2)
+        places.append(inside.argmax(axis=1))
+    return int(np.unique(np.column_stack(places), axis=0, return_counts=True)[1].min())
+
+
+def test_nothing_is_taken_back_and_an_admin_can_erase_it(client: httpx.Client) -> None:
+    frame = population(6)
+    dataset_id = upload_frame(client, frame)
+    first = succeed(client, boxes(dataset_id))
+    assert client.delete(f"/v1/releases/{first['release_id']}").status_code == 204
+    assert client.delete(f"/v1/datasets/{dataset_id}").status_code == 204
+    later = upload_frame(client, frame)
+    job = succeed(client, boxes(later, k=8))
+    assert state(client, job) == "draft"
+    assert client.delete(f"/v1/families/{family(client, later)}").status_code == 204
+    assert state(client, succeed(client, boxes(later, k=8))) == "published"
+
+
+@pytest.mark.parametrize("method", ["swaps-like", "condensation"])
+def test_methods_that_hide_nobody_among_others_leave_one(client: httpx.Client, method: str) -> None:
+    dataset_id = upload_frame(client, population(7 if method == "condensation" else 8))
+    condensed = {"method": "condensation", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5}
+    first, second = (condensed, boxes(dataset_id)) if method == "condensation" else (boxes(dataset_id), condensed)
+    assert state(client, succeed(client, first)) == "published"
+    job = succeed(client, second)
+    assert (state(client, job), job["findings"][0]["figure"]) == ("draft", 1)
+
+
+def test_noise_is_composed_with_boxes(client: httpx.Client) -> None:
+    dataset_id = upload_frame(client, population(9))
+    succeed(client, boxes(dataset_id))
+    noisy = {"method": "uncertain", "dataset_id": dataset_id, "columns": ["age", "hours", "wage"], "k": 5}
+    job = succeed(client, noisy)
+    assert state(client, job) == "draft"
+    assert 1 <= job["findings"][0]["figure"] < 5
+
+
+def test_two_that_are_published_at_once_are_composed_with_each_other(client: httpx.Client) -> None:
+    dataset_id = upload_frame(client, population(10))
+    drafts = [succeed(client, boxes(dataset_id, k=k, publish="draft")) for k in (5, 6)]
+    assert [job["findings"] for job in drafts] == [[], []]
+    paths = [f"/v1/releases/{job['release_id']}/publish" for job in drafts]
+    assert client.post(paths[0]).status_code == 200
+    answer = client.post(paths[1], headers={"Prefer": "wait=30"})
+    assert answer.status_code == 202
+    job = answer.json()
+    while job["state"] in {"queued", "running"}:
+        job = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=10"}).json()
+    assert job["state"] == "failed"
+    assert job["error"]["type"] == "/problems/findings-stand"
+    assert client.post(paths[1]).status_code == 409
+    assert client.post(paths[1], json={"accept": ["composition"]}).json()["state"] == "published"
+
+
+def test_guessed_rows_teach_nothing_about_the_data_of_others(service: Service, client: httpx.Client) -> None:
+    frame = population(11)
+    held = upload_frame(client, frame)
+    succeed(client, boxes(held))
+    with other_owner(service) as guesser:
+        guessed, strange = (upload_frame(guesser, one) for one in (frame, population(12)))
+        jobs = [succeed(guesser, boxes(one)) for one in (guessed, strange)]
+        assert [(state(guesser, job), job["findings"], job["warnings"] == jobs[0]["warnings"]) for job in jobs] == [
+            ("published", [], True), ("published", [], True),
+        ]  # fmt: skip
+        assert family(guesser, guessed) not in {family(client, held), family(guesser, strange)}
+        ledgers = [
+            guesser.get(f"/v1/families/{family(guesser, one)}").json()["published"] for one in (guessed, strange)
+        ]
+        assert [len(ledger) for ledger in ledgers] == [1, 1]
+        assert guesser.get(f"/v1/families/{family(client, held)}").status_code == 404
+    first = client.get("/v1/releases").json()["items"][0]["id"]
+    assert released(client, {"release_id": first}).height == frame.height

@@ -1,0 +1,104 @@
+"""Which of an owner's data are the same: looked at when they are read, and remembered beyond their deletion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from app.db.repositories import families
+from app.db.repositories.families import RowSketch
+from app.db.session import Connection
+from app.secrets.keep import owner_secret
+from app.secrets.seal import service_sealer
+from workers.algorithms.tables.sketches import Sketch, same_rows, sketch
+from workers.engine.resources import WorkerResources
+from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, fingerprint
+
+_SECRET: Final = "sketches"  # noqa: S105 - its name
+_APART: Final = "none"
+#: Columns with the same multiset that make data the same; all, where there are fewer.
+_ALIKE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """By what a dataset is recognised."""
+
+    dataset_id: str
+    owner: str
+    fingerprints: frozenset[str]
+    sketches: tuple[RowSketch, ...]
+
+
+def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> Recognised:
+    """Fingerprints of a dataset's columns, and sketches of its rows over all and over each known set of columns."""
+    key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
+    names = sorted(columns_of(path))
+    cells = {name: cell_hashes(path, name, key=key) for name in names}
+    with at.database.read() as connection:
+        known = families.column_sets(connection, owner=owner)
+    wanted = {tuple(names), *(one for one in known if cells.keys() >= set(one))}
+    found = (fingerprint(one, key=key) for one in cells.values())
+    return Recognised(
+        dataset_id,
+        owner,
+        frozenset(one for one in found if one is not None),
+        tuple(_sketched(cells, columns, key) for columns in sorted(wanted)),
+    )
+
+
+def sketched(path: Path, columns: Sequence[str], *, owner: str, at: WorkerResources) -> RowSketch:
+    """The rows of a dataset over some of its columns."""
+    key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
+    names = tuple(sorted(columns))
+    return _sketched({name: cell_hashes(path, name, key=key) for name in names}, names, key)
+
+
+def join_family(connection: Connection, found: Recognised) -> str:
+    """Find the family of a dataset, or make one, and remember by what it is recognised; the keeper's word wins."""
+    families.lock_recognising(connection, owner=found.owner)
+    word = families.kept_word(connection, owner=found.owner, dataset_id=found.dataset_id)
+    named = None if word in {None, _APART} else families.of_dataset(connection, dataset_id=word or "")
+    if named is not None:
+        family_id = named
+    elif word == _APART:
+        family_id = families.create(connection, owner=found.owner, apart=True)
+    else:
+        same = sorted(_same(connection, found))
+        family_id = same[0] if same else families.create(connection, owner=found.owner)
+        families.merge(connection, family_id=family_id, others=same[1:])
+    families.assign(connection, dataset_id=found.dataset_id, family_id=family_id)
+    families.remember(
+        connection, owner=found.owner, family_id=family_id, fingerprints=found.fingerprints, found=found.sketches
+    )
+    return family_id
+
+
+def _same(connection: Connection, found: Recognised) -> set[str]:
+    """Families whose data have columns or rows in common with these."""
+    alike = families.alike(connection, owner=found.owner, fingerprints=found.fingerprints)
+    same = {
+        family_id
+        for family_id, (shared, every) in alike.items()
+        if shared >= min(_ALIKE, every, len(found.fingerprints)) > 0
+    }
+    for mine in found.sketches:
+        for known in families.sketches(connection, owner=found.owner, columns=mine.columns):
+            if known.family_id not in same and same_rows(_opened(mine), _opened(known.sketch)):
+                same.add(known.family_id)
+    return same
+
+
+def _sketched(cells: dict[str, Hashes], columns: tuple[str, ...], key: bytes) -> RowSketch:
+    words = np.frombuffer(key[:16], "<u8")
+    made = sketch([cells[name] for name in columns], (int(words[0]), int(words[1])))
+    return RowSketch(
+        columns=columns, rows=made.rows, least=made.least.astype("<u8").tobytes(), repeats=made.repeats.tolist()
+    )
+
+
+def _opened(kept: RowSketch) -> Sketch:
+    least = np.frombuffer(kept.least, "<u8").astype(np.uint64)
+    return Sketch(least, kept.rows, np.array(kept.repeats, np.int64).reshape(-1, 2))

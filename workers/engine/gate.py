@@ -1,0 +1,160 @@
+"""The gate of a release: it is composed with all that was published of the same data before its job ends."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from app.contracts.findings import Finding
+from app.contracts.releases import ReleaseFormat
+from app.db.repositories import families
+from app.db.repositories.claims import Claim
+from app.db.repositories.families import LedgerEntry, RowSketch
+from app.releases.publishing import Review
+from app.storage.protocol import Storage
+from workers.engine.families import Recognised, join_family, recognised, sketched
+from workers.engine.publish import Stored, StoredRelease, store
+from workers.engine.randomness import new_generator
+from workers.engine.resources import WorkerResources
+from workers.frames.ledger import write_ledger
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome
+from workers.methods.released.composed import LEDGERED, OPAQUE, Earlier, composed_with, finding
+
+STAGE: Final = "gate"
+_SHARE: Final = 0.97
+#: Methods whose releases are composed.
+COMPOSED: Final = LEDGERED | OPAQUE
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A release that is to be published: what it was made from, by what, and its Parquet file."""
+
+    owner: str
+    dataset_id: str
+    dataset: Path
+    spec: dict[str, Any]
+    release: Path
+    scratch: Path
+    base_release_id: str | None = None
+
+
+def own_ledger(candidate: Candidate) -> Path | None:
+    """What is kept of the release once it is published; None for a method of which its name says all."""
+    if candidate.spec["method"] not in LEDGERED:
+        return None
+    path = candidate.scratch / "ledger.parquet"
+    if not path.exists():
+        write_ledger(candidate.release, path, method=candidate.spec["method"], spec=candidate.spec)
+    return path
+
+
+def review(candidate: Candidate, *, at: WorkerResources) -> Review:
+    """Compose the release with what was published of its family until now."""
+    family_id = _family(candidate, at)
+    with at.database.unit_of_work() as unit:
+        published = families.lock(unit.connection, family_id=family_id)
+        entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id)
+    earlier = [_fetched(one, candidate.scratch, at.storage) for one in entries if not _of_series(one, entries)]
+    earlier = [one for one in earlier if one.release_id != candidate.base_release_id]
+    spec = candidate.spec
+    found = composed_with(candidate.dataset, spec, own_ledger(candidate), earlier, rng=new_generator(None))
+    stands: Finding | None = finding(found, spec, earlier)
+    return Review(
+        findings=() if stands is None else (stands,),
+        family_id=family_id,
+        composed_after=published,
+        composed=found.model_dump(mode="json"),
+    )
+
+
+def sketch_released(candidate: Candidate, *, at: WorkerResources) -> RowSketch | None:
+    """The rows over the columns that are published as quasi-identifiers: by them other deliveries are recognised."""
+    columns = candidate.spec.get("columns")
+    return None if not columns else sketched(candidate.dataset, columns, owner=candidate.owner, at=at)
+
+
+def _family(candidate: Candidate, at: WorkerResources) -> str:
+    """The family of the dataset; of one that was read before there were families, it is looked for now."""
+    with at.database.read() as connection:
+        known = families.of_dataset(connection, dataset_id=candidate.dataset_id)
+    if known is not None:
+        return known
+    found: Recognised = recognised(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
+    with at.database.unit_of_work() as unit:
+        return join_family(unit.connection, found)
+
+
+def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:
+    """Whether a release tells no more than its base, which was published too."""
+    return entry.base_release_id is not None and any(one.release_id == entry.base_release_id for one in entries)
+
+
+def _fetched(entry: LedgerEntry, scratch: Path, storage: Storage) -> Earlier:
+    path = None if entry.key is None else scratch / f"ledger-{entry.release_id}.parquet"
+    if path is not None and entry.key is not None and not path.exists():
+        part = path.with_suffix(".part")
+        storage.fetch(entry.key, part)
+        part.rename(path)
+    return Earlier(entry.release_id, entry.method, path)
+
+
+class Gate:
+    """What has to be known before a job ends: the family of data that were read, the review of a release."""
+
+    def __init__(self, claimed: Claim, at: WorkerResources, *, storage: Storage) -> None:
+        self._claimed, self._at, self._storage = claimed, at, storage
+        self._candidate: Candidate | None = None
+        self._stored: Stored | None = None
+
+    @property
+    def stored(self) -> Stored:
+        """The outcome as it is to be written."""
+        if self._stored is None:
+            raise ValueError("the outcome has not entered")
+        return self._stored
+
+    def enter(self, job: JobContext, outcome: Outcome) -> None:
+        """Store an outcome, and find out what is to be known of it."""
+        claimed, at = self._claimed, self._at
+        stored = store(claimed, outcome, storage=self._storage, settings=at.settings)
+        made_from = claimed.inputs.dataset
+        if outcome.dataset is not None and made_from is not None:
+            found = recognised(outcome.dataset.path, dataset_id=made_from.id, owner=claimed.owner, at=at)
+            stored = replace(stored, recognised=found)
+        self._candidate = _candidate(claimed, job, stored)
+        if self._candidate is not None and stored.release is not None:
+            job.tick(_SHARE, STAGE)
+            ledger = self._keep(self._candidate, stored.release)
+            sketch = sketch_released(self._candidate, at=at)
+            stored = replace(stored, review=review(self._candidate, at=at), ledger=ledger, sketch=sketch)
+        self._stored = stored
+
+    def review_again(self) -> None:
+        """Something of the same data was published since: compose the release with that too."""
+        if self._candidate is not None:
+            self._stored = replace(self.stored, review=review(self._candidate, at=self._at))
+
+    def _keep(self, candidate: Candidate, release: StoredRelease) -> tuple[str, int] | None:
+        path = own_ledger(candidate)
+        if path is None:
+            return None
+        key = f"ledger/{release.id}/{uuid4().hex}.parquet"
+        self._storage.put_file(key, path)
+        return key, path.stat().st_size
+
+
+def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | None:
+    """The release that a job has made; None where it made none, or none that is composed with others."""
+    release, made_from = stored.release, claimed.inputs.dataset
+    if release is None or made_from is None or claimed.method not in COMPOSED:
+        return None
+    return Candidate(
+        owner=claimed.owner,
+        dataset_id=made_from.id,
+        dataset=job.dataset_path(),
+        spec=claimed.spec,
+        release=release.draft.files[ReleaseFormat.PARQUET].path,
+        scratch=job.scratch,
+    )

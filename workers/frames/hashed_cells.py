@@ -1,0 +1,62 @@
+"""Cells as keyed hashes: by them the same data are recognised, and nothing of them is kept."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Hashes = npt.NDArray[np.uint64]
+
+#: Bits of a missing number: a NaN that no computation makes.
+_MISSING: Final = np.uint64(0x7FF8_5375_7265_626F)
+
+
+def cell_hashes(path: Path, name: str, *, key: bytes) -> Hashes:
+    """Hash of each cell of a column, shape (rows,): of numbers their bits, of all else a keyed hash of their text.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    name
+        The column. A whole number is the same number in a column of either type, and zero has no sign.
+    key
+        The owner's.
+    """
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        column = pl.Series(pl.from_arrow(file.read(columns=[name]).column(name)))
+    if column.dtype.is_numeric():
+        numbers = column.cast(pl.Float64).to_numpy() + 0.0
+        bits: Hashes = np.where(np.isnan(numbers), _MISSING, numbers.view(np.uint64))
+        return bits
+    texts = column.cast(pl.String)
+    codes = texts.rank("dense").fill_null(0).cast(pl.UInt32).to_numpy()
+    known = texts.drop_nulls().unique().sort().to_list()
+    hashed = [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest()) for text in known]
+    hashes: Hashes = np.array([_MISSING, *hashed], np.uint64)[codes]
+    return hashes
+
+
+def fingerprint(cells: Hashes, *, key: bytes) -> str | None:
+    """Keyed fingerprint of a column as a multiset; None for one that many datasets share: constants, row numbers."""
+    ordered = np.sort(cells)
+    if len(ordered) < 2 or ordered[0] == ordered[-1] or _numbers_rows(ordered):
+        return None
+    return hashlib.blake2b(ordered.astype("<u8").tobytes(), digest_size=20, key=key).hexdigest()
+
+
+def _numbers_rows(ordered: Hashes) -> bool:
+    """Whether the cells are consecutive whole numbers, each once."""
+    numbers = np.sort(ordered.view(np.float64))
+    return bool(np.isfinite(numbers).all() and (np.diff(numbers) == 1.0).all() and numbers[0] == np.floor(numbers[0]))
+
+
+def columns_of(path: Path) -> list[str]:
+    """Names of the columns of a typed copy."""
+    schema: pa.Schema = pq.read_schema(path)
+    return list(schema.names)
