@@ -17,8 +17,9 @@ This page is written by `make flags`.
 
 def methods_with(flag: Flag) -> str:
     """The methods whose releases may bear the flag; a seed can be given to all."""
-    able = methods_of(JobKind.ANONYMIZATION) if flag is Flag.REPRODUCIBLE else METHODS.values()
-    return ", ".join(f"`{one.name}`" for one in able if flag is Flag.REPRODUCIBLE or flag in one.flags)
+    of_all = flag in {Flag.REPRODUCIBLE, Flag.REPEATED}
+    able = methods_of(JobKind.ANONYMIZATION) if of_all else METHODS.values()
+    return ", ".join(f"`{one.name}`" for one in able if of_all or flag in one.flags)
 
 
 def rows() -> list[str]:

@@ -79,6 +79,10 @@ class Flag(StrEnum):
             "been read. Fewer than `k` records fit both draws. Earlier releases cannot know it and are not flagged."
         ),
     )
+    REPEATED = (
+        "repeated",
+        "Releases of the same data were published before, and that they are fewer than `k` together was accepted.",
+    )
     GROUPS_OF_ONE = ("groups-of-one", "`k` was 1: the rows are the records.")
     PARAMETER_VALUES_SWAPPED = (
         "parameter-values-swapped",

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from app.contracts.findings import Finding, Severity
+from app.contracts.flags import Flag
 from app.contracts.log import LogAction
 from app.contracts.releases import Publish, PublishRequest, Readers, ReleaseState
+from app.contracts.review import Review
 from app.db.repositories import families, log, publications
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection, Database
@@ -27,27 +29,7 @@ COMPOSITION: Final = "composition"
 #: Gives a release its certificate, in the transaction that publishes it (app.certificates.issue).
 Certifier: TypeAlias = Callable[[Connection, str], object]
 #: Flag of a release that was published although the composition falls below k.
-REPEATED: Final = "repeated"
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What the gate of a release found.
-
-    Attributes
-    ----------
-    findings
-        All of them; those of high severity stand until they are accepted.
-    family_id, composed_after
-        What it was composed with, and how many had been published of it by then; None: of no family.
-    composed
-        What all published releases of the family leave together with this one.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    family_id: str | None = None
-    composed_after: int | None = None
-    composed: Mapping[str, Any] | None = None
+REPEATED: Final = Flag.REPEATED.value
 
 
 @dataclass(frozen=True, slots=True)

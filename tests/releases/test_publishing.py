@@ -9,6 +9,7 @@ import pytest
 
 from app.contracts.findings import Finding, Severity
 from app.contracts.releases import Publish, PublishRequest, ReleaseState
+from app.contracts.review import Review
 from app.db.repositories import families
 from app.errors import FindingsStandError, ForbiddenError, PublishedMeanwhileError
 from app.releases import publishing
@@ -143,7 +144,7 @@ def test_a_release_of_a_job_is_published_unless_something_stands(published: Rele
         family_id = families.create(unit.connection, owner=published.owner)
 
         def state(asked: Publish = Publish.AUTO, *, findings: tuple[Finding, ...] = (), **more: Any) -> ReleaseState:
-            review = publishing.Review(findings, family_id=family_id, composed_after=0)
+            review = Review(findings, family_id=family_id, composed_after=0)
             asked_for = {"allow_repeat": False, "four_eyes": False} | more
             return publishing.decide(unit.connection, review=review, asked=asked, **asked_for).state
 
@@ -163,7 +164,7 @@ def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> N
     asked = {"database": database, "owner": published.owner, "key_id": "key_other", "four_eyes": False}
     with pytest.raises(PublishedMeanwhileError):
         publishing.publish(**asked, release_id=second, asked=PublishRequest())
-    review = publishing.Review(family_id=family_id, composed_after=0)
+    review = Review(family_id=family_id, composed_after=0)
     with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
         publishing.decide(unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False)
     ledger = published.client.get(f"/v1/families/{family_id}").json()

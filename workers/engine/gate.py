@@ -7,10 +7,10 @@ from uuid import uuid4
 
 from app.contracts.findings import Finding
 from app.contracts.releases import ReleaseFormat
+from app.contracts.review import Review
 from app.db.repositories import families
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import LedgerEntry, RowSketch
-from app.releases.publishing import Review
 from app.storage.protocol import Storage
 from workers.engine.families import Recognised, join_family, recognised, sketched
 from workers.engine.publish import Stored, StoredRelease, store

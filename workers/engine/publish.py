@@ -16,6 +16,7 @@ from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.releases import Publish, ReleaseState
+from app.contracts.review import Review
 from app.db.repositories import claims, datasets, draws, families, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.families import RowSketch
@@ -23,7 +24,7 @@ from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
-from app.releases.publishing import Decision, Review, decide, record_published, standing
+from app.releases.publishing import Decision, decide, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.families import Recognised, join_family
