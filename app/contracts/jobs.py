@@ -40,6 +40,7 @@ class JobKind(StrEnum):
     ANONYMIZATION = "anonymization"
     AUDIT = "audit"
     QUERY = "query"
+    PUBLICATION = "publication"
     REPORT = "report"
 
 

@@ -24,6 +24,7 @@ from app.contracts.ingest import IngestSpec
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.linkage import LinkageResult, LinkageSpec
 from app.contracts.method import Method, method_name
+from app.contracts.publication import PublicationResult, PublicationSpec
 from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
 from app.contracts.reports import (
     JobReport,
@@ -56,7 +57,8 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
             ),
             answers=frozenset(
-                {"table", "composition", "determination", "influence", "linkage", "count", "classify"} | {"statistics"}
+                {"table", "composition", "determination", "influence", "linkage", "count", "classify"}
+                | {"publication", "statistics"}
             ),
         ),
         Method(
@@ -71,20 +73,20 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.REPEATED_DRAW,
             ),
             draws=True,
-            answers=frozenset({"table", "composition", "influence", "linkage", "count", "classify"}),
+            answers=frozenset({"publication", "table", "composition", "influence", "linkage", "count", "classify"}),
         ),
         Method(
             CondensationSpec,
             CondensationResult,
             flags=(Flag.GROUPS_OF_ONE, Flag.KEPT_COLUMNS_NOT_COUNTED),
-            answers=frozenset({"table", "composition", "influence", "linkage", "count", "classify"}),
+            answers=frozenset({"publication", "table", "composition", "influence", "linkage", "count", "classify"}),
         ),
         Method(
             SwapsSpec,
             SwapsResult,
             summary=SwapsSummary,
             flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
-            answers=frozenset({"table", "composition", "group_profile", "swap_detection", "count"}),
+            answers=frozenset({"publication", "table", "composition", "group_profile", "swap_detection", "count"}),
         ),
         Method(GroupSpec, GroupResult, summary=GroupSummary),
         Method(GroupProfileSpec, GroupProfileResult, summary=GroupProfileSummary),
@@ -95,6 +97,7 @@ METHODS: Final[dict[str, Method]] = {
         Method(DeterminationSpec, DeterminationResult),
         Method(InfluenceSpec, InfluenceResult),
         Method(FrontierSpec, FrontierResult),
+        Method(PublicationSpec, PublicationResult),
         Method(CountSpec, Counts, summary=CountsSummary),
         Method(ClassifySpec, Classified, summary=ClassifiedSummary),
         Method(StatisticsSpec, ComputedStatistics, summary=ComputedSummary),

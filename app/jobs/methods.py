@@ -60,6 +60,7 @@ RULES: Final[dict[str, Rules]] = {
     "determination": Rules(attacks.check_determination),
     "influence": Rules(influence.check_influence, influence.fill_influence),
     "frontier": Rules(influence.check_frontier, influence.fill_frontier),
+    "publication": Rules(nothing_wrong),
     "count": Rules(queries.check_count),
     "classify": Rules(queries.check_classify),
     "statistics": Rules(queries.check_statistics),

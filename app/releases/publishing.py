@@ -5,7 +5,7 @@ state, the ledger and the log are written together. A job ends through `decide`,
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from app.contracts.findings import Finding, Severity
@@ -133,6 +133,52 @@ def publish(
         publish_locked(
             unit.connection, release=release, key_id=key_id, asked=asked, composed=release.composed, certify=certify
         )
+
+
+def publish_reviewed(
+    connection: Connection,
+    *,
+    owner: str,
+    key_id: str | None,
+    release_id: str,
+    review: Review,
+    asked: PublishRequest,
+    certify: Certifier,
+) -> None:
+    """Publish a draft that a job has composed again, if nothing stands against it that was not accepted.
+
+    Raises
+    ------
+    PublishedMeanwhileError
+        If something of its family was published since.
+    """
+    release = _locked(connection, owner=owner, release_id=release_id)
+    _lock(connection, family_id=review.family_id, composed_after=review.composed_after)
+    if release.state is not ReleaseState.DRAFT:
+        return
+    kept = [one for one in release.findings if one.audit != COMPOSITION]
+    release = replace(
+        release, findings=(*kept, *review.findings), family_id=review.family_id, composed_after=review.composed_after,
+        composed=review.composed,
+    )  # fmt: skip
+    publications.set_reviewed(connection, release=release)
+    accepted = {*asked.accept, COMPOSITION} if release.allow_repeat else set(asked.accept)
+    if not standing(release.findings, accepted=accepted):
+        publish_locked(
+            connection, release=release, key_id=key_id, asked=asked, composed=review.composed, certify=certify
+        )
+
+
+def draft_to_compose(*, database: Database, owner: str, release_id: str) -> Publishable:
+    """A draft that has to be composed again.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release.
+    """
+    with database.unit_of_work() as unit:
+        return _locked(unit.connection, owner=owner, release_id=release_id)
 
 
 def publish_locked(

@@ -6,13 +6,16 @@ from typing import Final
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
 from app.contracts.methods import METHODS
+from app.contracts.publication import PublicationSpec
+from app.contracts.releases import PublishRequest
 from app.db.job_record import JobRecord
 from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
-from app.errors import InvalidError, NotFoundError
+from app.errors import ConflictError, InvalidError, NotFoundError
 from app.jobs.accept import accept
 from app.queue import JobQueue
+from app.releases import publishing
 
 #: How long the job and its result are there.
 KEPT: Final = timedelta(hours=1)
@@ -59,4 +62,32 @@ def ask(
     except InvalidError as error:
         if any(field.pointer == _RELEASE for field in error.errors):
             raise NotFoundError("there is no release with this id") from None
+        raise
+
+
+def compose_again(
+    *, database: Database, broker: JobQueue, asker: Asker, release_id: str, asked: PublishRequest,
+    max_unfinished: int, now: datetime,
+) -> JobRecord:  # fmt: skip
+    """Accept the job that composes a draft again and publishes it then.
+
+    Raises
+    ------
+    ConflictError
+        If the data that it was made from are gone.
+    """
+    draft = publishing.draft_to_compose(database=database, owner=asker.owner, release_id=release_id)
+    spec = PublicationSpec(
+        dataset_id=draft.dataset_id, release_id=release_id, accept=asked.accept, readers=asked.readers
+    )
+    try:
+        return accept(
+            database=database, broker=broker, asker=asker, method=METHODS[spec.method], spec=spec,
+            max_unfinished=max_unfinished, forgotten_at=now + KEPT,
+        )  # fmt: skip
+    except InvalidError as error:
+        if any(field.pointer == "/dataset_id" for field in error.errors):
+            raise ConflictError(
+                "the data it was made from were deleted: it cannot be composed; make it again"
+            ) from None
         raise

@@ -10,8 +10,8 @@ from tests.methods.asking import run, succeed
 from tests.methods.densities import upload_frame
 
 
-def asked(client: httpx.Client) -> dict[str, Any]:
-    frame = pl.DataFrame({"x": np.random.default_rng(3).normal(size=60)})
+def asked(client: httpx.Client, seed: int) -> dict[str, Any]:
+    frame = pl.DataFrame({"x": np.random.default_rng([3, seed]).normal(size=60)})
     return {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x"], "k": 4}
 
 
@@ -23,7 +23,7 @@ def refused(client: httpx.Client, spec: dict[str, Any]) -> bool:
 
 
 def test_a_job_that_failed_told_nobody_anything(client: httpx.Client) -> None:
-    spec = asked(client)
+    spec = asked(client, 1)
     failed = run(client, spec | {"k": 59})
     assert (failed["state"], failed["error"]["errors"][0]["pointer"]) == ("failed", "/k")
     assert succeed(client, spec)["result"]["draw"] == 1
@@ -31,7 +31,7 @@ def test_a_job_that_failed_told_nobody_anything(client: httpx.Client) -> None:
 
 
 def test_a_release_that_was_deleted_has_been_read(client: httpx.Client) -> None:
-    spec = asked(client)
+    spec = asked(client, 2)
     first = succeed(client, spec)
     assert client.delete(f"/v1/releases/{first['release_id']}").status_code == httpx.codes.NO_CONTENT
     assert refused(client, spec)

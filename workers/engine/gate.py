@@ -124,7 +124,9 @@ class Gate:
             found = recognised(outcome.dataset.path, dataset_id=made_from.id, owner=claimed.owner, at=at)
             stored = replace(stored, recognised=found)
         self._candidate = _candidate(claimed, job, stored)
-        if self._candidate is not None and stored.release is not None:
+        if outcome.publishes is not None and self._candidate is not None:
+            stored = replace(stored, review=review(self._candidate, at=at))
+        elif self._candidate is not None and stored.release is not None:
             job.tick(_SHARE, STAGE)
             ledger = self._keep(self._candidate, stored.release)
             sketch = sketch_released(self._candidate, at=at)
@@ -146,8 +148,18 @@ class Gate:
 
 
 def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | None:
-    """The release that a job has made; None where it made none, or none that is composed with others."""
+    """The release that a job has made or publishes; None where there is none, or none that is composed with others."""
     release, made_from = stored.release, claimed.inputs.dataset
+    if stored.outcome.publishes is not None and made_from is not None:
+        draft = job.releases[stored.outcome.publishes]
+        return Candidate(
+            owner=claimed.owner,
+            dataset_id=made_from.id,
+            dataset=job.dataset_path(),
+            spec={**draft.spec, "method": draft.method},
+            release=job.release_path(stored.outcome.publishes),
+            scratch=job.scratch,
+        )
     if release is None or made_from is None or claimed.method not in COMPOSED:
         return None
     return Candidate(

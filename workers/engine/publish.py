@@ -8,14 +8,14 @@ import json
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from app.certificates.issue import issue
+from app.certificates.issue import certifier, issue
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
 from app.contracts.draws import refuse_repeat
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
-from app.contracts.releases import Publish, ReleaseState
+from app.contracts.releases import Publish, PublishRequest, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import claims, datasets, draws, families, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
@@ -24,7 +24,7 @@ from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
-from app.releases.publishing import Decision, decide, record_published, standing
+from app.releases.publishing import Decision, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.families import Recognised, join_family
@@ -103,6 +103,17 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         release = replace(release, flags=(*release.flags, *decision.flags))
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
         _insert_ledger(connection, new, stored)
+    if stored.outcome.publishes is not None:
+        draft = claimed.inputs.releases[stored.outcome.publishes]
+        publish_reviewed(
+            connection,
+            owner=claimed.owner,
+            key_id=claimed.requested_by,
+            release_id=draft.id,
+            review=stored.review,
+            asked=_asked(claimed),
+            certify=certifier(settings),
+        )
     if stored.dataset is not None:
         _set_ready(connection, stored.dataset)
     if stored.recognised is not None:
@@ -190,6 +201,10 @@ def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes
     if decision.state is ReleaseState.PUBLISHED and stored.release is not None:
         _refuse_repeat(connection, claimed, stored.release.draft)
     return decision
+
+
+def _asked(claimed: Claim) -> PublishRequest:
+    return PublishRequest(accept=claimed.spec.get("accept", ()), readers=claimed.spec.get("readers"))
 
 
 def _record_published(connection: Connection, new: releases.NewRelease, review: Review) -> None:

@@ -26,6 +26,7 @@ RUNNERS: dict[str, str] = {
     "linkage": "workers.methods.linkage.runner:LinkageRunner",
     "ingest": "workers.methods.ingest.runner:IngestRunner",
     "release_report": "workers.methods.report.runner:ReleaseReportRunner",
+    "publication": "workers.methods.publication.runner:PublicationRunner",
     "statistics": "workers.methods.queries.statistics:StatisticsRunner",
     "swap_detection": "workers.methods.swap_detection.runner:SwapDetectionRunner",
     "swaps": "workers.methods.swaps.runner:SwapsRunner",

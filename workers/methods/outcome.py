@@ -47,7 +47,8 @@ class Outcome:
     """What a finished job leaves: JSON values only, undefined numbers as None (never NaN).
 
     `summary` becomes the job's `result`; `result` is served whole and always contains the summary; `warnings` become
-    the job's, restricted as its result is; `dataset` is what the reading of an upload has made.
+    the job's, restricted as its result is; `dataset` is what the reading of an upload has made, `publishes` the
+    field that names a draft which is to be published.
     """
 
     summary: Mapping[str, Any]
@@ -55,3 +56,4 @@ class Outcome:
     release: ReleaseDraft | None = None
     warnings: Sequence[Warning] = ()
     dataset: DatasetDraft | None = None
+    publishes: str | None = None

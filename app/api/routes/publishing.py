@@ -4,14 +4,19 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Response
 
-from app.api.deps import ResourcesDep, require
+from app.api.deps import Resources, ResourcesDep, require
+from app.api.job_requests import RETRY_SECONDS
+from app.api.job_views import shown_job
 from app.api.problems import responses
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import PUBLISHING, WITHDRAWING
+from app.api.schemas.jobs import ACCEPTED_HEADERS, Job
 from app.auth.principal import Principal
 from app.certificates.issue import certifier
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
-from app.releases import publishing, read
+from app.errors import PublishedMeanwhileError
+from app.jobs.accept import Asker
+from app.releases import publishing, query, read
 from app.releases.access import viewer_of
 
 router = APIRouter(tags=["releases"])
@@ -27,21 +32,31 @@ _ANSWERS = responses(400, 404, 409, 413, 415, 422, 429)
     operation_id="publish_release",
     summary="Publish a release",
     response_model=Release,
-    responses=_ANSWERS,
+    responses={
+        202: {"model": Job, "description": "The job that composes it again.", "headers": ACCEPTED_HEADERS},
+        **_ANSWERS,
+    },
 )
 def publish_release(
     release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: PublishBody | None = None
 ) -> Any:
-    """Publish a draft; findings that stand are named in `accept`."""
-    publishing.publish(
-        database=resources.database,
-        owner=principal.owner,
-        key_id=principal.key_id,
-        release_id=release_id,
-        asked=asked or PublishRequest(),
-        four_eyes=resources.settings.four_eyes,
-        certify=certifier(resources.settings),
-    )
+    """Publish a draft; findings that stand are named in `accept`.
+
+    If something of the same data was published since it was composed, a job composes it again, and publishes it then.
+    """
+    asked = asked or PublishRequest()
+    try:
+        publishing.publish(
+            database=resources.database,
+            owner=principal.owner,
+            key_id=principal.key_id,
+            release_id=release_id,
+            asked=asked,
+            four_eyes=resources.settings.four_eyes,
+            certify=certifier(resources.settings),
+        )
+    except PublishedMeanwhileError:
+        return _composed_again(resources, principal, release_id, asked)
     return read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
 
 
@@ -66,3 +81,17 @@ def withdraw_release(release_id: ReleaseId, resources: ResourcesDep, principal: 
     if not viewer.keeper:
         return Response(status_code=204)
     return read.read_release(database=resources.database, viewer=viewer, release_id=release_id)
+
+
+def _composed_again(resources: Resources, principal: Principal, release_id: str, asked: PublishRequest) -> Response:
+    record = query.compose_again(
+        database=resources.database,
+        broker=resources.queue,
+        asker=Asker(principal.owner, principal.key_id),
+        release_id=release_id,
+        asked=asked,
+        max_unfinished=resources.settings.max_unfinished_jobs,
+        now=resources.clock(),
+    )
+    headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)}
+    return Response(shown_job(record, principal), status_code=202, media_type="application/json", headers=headers)

@@ -1,6 +1,6 @@
 """Publishing and withdrawing releases. Only `app.releases.publishing` decides; this writes what it has decided."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select, update
 
 from app.contracts.findings import Finding
 from app.contracts.releases import Readers, ReleaseState
-from app.db.models.release import release
+from app.db.models.release import release as _release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class Publishable:
 
 def lock(connection: Connection, *, owner: str, release_id: str) -> Publishable | None:
     """The owner's release, which nobody changes until the transaction ends."""
-    columns = [release.c[name] for name in Publishable.__dataclass_fields__]
-    mine = (release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+    columns = [_release.c[name] for name in Publishable.__dataclass_fields__]
+    mine = (_release.c.id == release_id, _release.c.owner == owner, _release.c.deleted_at.is_(None))
     row = connection.execute(select(*columns).where(*mine).with_for_update()).mappings().first()
     if row is None:
         return None
@@ -46,25 +46,19 @@ def set_published(connection: Connection, *, release_id: str, readers: Readers |
     values: dict[str, Any] = {"state": ReleaseState.PUBLISHED, "published_at": func.clock_timestamp()}
     values |= {} if readers is None else _readers(readers)
     if flag is not None:
-        values["flags"] = func.array_append(func.array_remove(release.c.flags, flag), flag)
-    connection.execute(update(release).where(release.c.id == release_id).values(**values))
+        values["flags"] = func.array_append(func.array_remove(_release.c.flags, flag), flag)
+    connection.execute(update(_release).where(_release.c.id == release_id).values(**values))
 
 
-def set_reviewed(
-    connection: Connection,
-    *,
-    release_id: str,
-    findings: Sequence[Finding],
-    composed: Mapping[str, Any] | None,
-    composed_after: int | None,
-) -> None:
+def set_reviewed(connection: Connection, *, release: Publishable) -> None:
     """A draft was composed again."""
     values: dict[str, Any] = {
-        "findings": [one.model_dump(mode="json") for one in findings],
-        "composed": None if composed is None else dict(composed),
-        "composed_after": composed_after,
+        "findings": [one.model_dump(mode="json") for one in release.findings],
+        "composed": None if release.composed is None else dict(release.composed),
+        "composed_after": release.composed_after,
+        "family_id": release.family_id,
     }
-    connection.execute(update(release).where(release.c.id == release_id).values(**values))
+    connection.execute(update(_release).where(_release.c.id == release.id).values(**values))
 
 
 def set_withdrawn(connection: Connection, *, release_id: str, reason: str) -> None:
@@ -72,12 +66,12 @@ def set_withdrawn(connection: Connection, *, release_id: str, reason: str) -> No
     values = {
         "state": ReleaseState.WITHDRAWN, "withdrawn_at": func.clock_timestamp(), "withdrawn_because": reason,
     }  # fmt: skip
-    connection.execute(update(release).where(release.c.id == release_id).values(**values))
+    connection.execute(update(_release).where(_release.c.id == release_id).values(**values))
 
 
 def set_readers(connection: Connection, *, release_id: str, readers: Readers) -> None:
     """Who reads the release beside its owner, from now on."""
-    connection.execute(update(release).where(release.c.id == release_id).values(**_readers(readers)))
+    connection.execute(update(_release).where(_release.c.id == release_id).values(**_readers(readers)))
 
 
 def _readers(readers: Readers) -> dict[str, Any]:

@@ -1,0 +1,30 @@
+"""Publishing a draft after something of the same data was published: it is composed again by a job."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from app.contracts.base import Contract, Short
+from app.contracts.ids import DatasetId, ReleaseId
+from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.contracts.releases import Readers
+
+
+class PublicationSpec(JobSpec):
+    """A draft that is to be published once it was composed again."""
+
+    kind: ClassVar[JobKind] = JobKind.PUBLICATION
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
+
+    method: Literal["publication"] = Field(default="publication", description="Publishing a draft.")
+    dataset_id: DatasetId = Field(description="The data that it was made from.")
+    release_id: ReleaseId = Field(description="The draft.")
+    accept: tuple[Short, ...] = Field(default=(), description="Audits whose findings are accepted.")
+    readers: Readers | None = Field(default=None, description="Who else is to read it.")
+
+
+class PublicationResult(Contract):
+    """Result of a `publication` job; the job's `findings` and the release's `state` say what came of it."""
+
+    method: Literal["publication"] = Field(default="publication", description="The job's method.")
+    release_id: str = Field(description="The release.")
