@@ -103,17 +103,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         release = replace(release, flags=(*release.flags, *decision.flags))
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
         _insert_ledger(connection, new, stored)
-    if stored.outcome.publishes is not None:
-        draft = claimed.inputs.releases[stored.outcome.publishes]
-        publish_reviewed(
-            connection,
-            owner=claimed.owner,
-            key_id=claimed.requested_by,
-            release_id=draft.id,
-            review=stored.review,
-            asked=_asked(claimed),
-            certify=certifier(settings),
-        )
+    _publish_draft(connection, claimed, stored, settings)
     if stored.dataset is not None:
         _set_ready(connection, stored.dataset)
     if stored.recognised is not None:
@@ -201,6 +191,20 @@ def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes
     if decision.state is ReleaseState.PUBLISHED and stored.release is not None:
         _refuse_repeat(connection, claimed, stored.release.draft)
     return decision
+
+
+def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, settings: Settings) -> None:
+    """Publish what the job was asked to publish, now that it was composed again."""
+    if stored.outcome.publishes is not None:
+        publish_reviewed(
+            connection,
+            owner=claimed.owner,
+            key_id=claimed.requested_by,
+            release_id=claimed.inputs.releases[stored.outcome.publishes].id,
+            review=stored.review,
+            asked=_asked(claimed),
+            certify=certifier(settings),
+        )
 
 
 def _asked(claimed: Claim) -> PublishRequest:
