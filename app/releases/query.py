@@ -66,7 +66,7 @@ def ask(
 
 
 def compose_again(
-    *, database: Database, broker: JobQueue, asker: Asker, release_id: str, asked: PublishRequest,
+    *, database: Database, broker: JobQueue, principal: Principal, release_id: str, asked: PublishRequest,
     max_unfinished: int, now: datetime,
 ) -> JobRecord:  # fmt: skip
     """Accept the job that composes a draft again and publishes it then.
@@ -76,13 +76,13 @@ def compose_again(
     ConflictError
         If the data that it was made from are gone.
     """
-    draft = publishing.draft_to_compose(database=database, owner=asker.owner, release_id=release_id)
+    draft = publishing.draft_to_compose(database=database, owner=principal.owner, release_id=release_id)
     spec = PublicationSpec(
         dataset_id=draft.dataset_id, release_id=release_id, accept=asked.accept, readers=asked.readers
     )
     try:
         return accept(
-            database=database, broker=broker, asker=asker, method=METHODS[spec.method], spec=spec,
+            database=database, broker=broker, principal=principal, method=METHODS[spec.method], spec=spec,
             max_unfinished=max_unfinished, forgotten_at=now + KEPT,
         )  # fmt: skip
     except InvalidError as error:

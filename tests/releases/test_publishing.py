@@ -133,7 +133,7 @@ def test_what_is_public_needs_a_key_unless_the_operator_says_otherwise(published
 def test_under_four_eyes_another_key_publishes(published: Releases) -> None:
     release_id = draft(published)
     asked = {"database": published.processes.database, "owner": published.owner, "release_id": release_id}
-    asked["certify"] = lambda connection, release_id: None
+    asked["certify"] = lambda *_: None
     with pytest.raises(ForbiddenError, match="four eyes"):
         publishing.publish(**asked, key_id="key_maker", asked=PublishRequest(), four_eyes=True)
     publishing.publish(**asked, key_id="key_other", asked=PublishRequest(), four_eyes=True)
@@ -163,7 +163,7 @@ def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> N
     first, second = (draft(published, family_id=family_id, composed_after=0) for _ in range(2))
     assert published.client.post(f"/v1/releases/{first}/publish").status_code == 200
     asked = {"database": database, "owner": published.owner, "key_id": "key_other", "four_eyes": False}
-    asked["certify"] = lambda connection, release_id: None
+    asked["certify"] = lambda *_: None
     with pytest.raises(PublishedMeanwhileError):
         publishing.publish(**asked, release_id=second, asked=PublishRequest())
     review = Review(family_id=family_id, composed_after=0)

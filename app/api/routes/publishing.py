@@ -15,7 +15,6 @@ from app.auth.principal import Principal
 from app.certificates.issue import certifier
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
 from app.errors import PublishedMeanwhileError
-from app.jobs.accept import Asker
 from app.releases import publishing, query, read
 from app.releases.access import viewer_of
 
@@ -87,7 +86,7 @@ def _composed_again(resources: Resources, principal: Principal, release_id: str,
     record = query.compose_again(
         database=resources.database,
         broker=resources.queue,
-        asker=Asker(principal.owner, principal.key_id),
+        principal=principal,
         release_id=release_id,
         asked=asked,
         max_unfinished=resources.settings.max_unfinished_jobs,
