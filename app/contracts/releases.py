@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, Instant, Labels, Short
@@ -116,12 +116,14 @@ class WithdrawRequest(Contract):
     reason: Annotated[Short, Field(min_length=1)] = Field(description="Why: those who read it may be told.")
 
 
+class ComposedDemands(Contract):
+    """What is required of all releases of the same data together."""
+
+    k: Annotated[float, Field(strict=True, ge=1)] = Field(description="Least persons that they leave.")
+
+
 class Demand(Contract):
-    """What an audit must find before a release is published; further fields are those of the audit's specification."""
+    """What must be found before a release is published; other audits are put to a draft."""
 
-    model_config = ConfigDict(extra="allow")
-
-    method: Annotated[Short, Field(min_length=1)] = Field(description="Name of an audit.")
-    require: dict[Short, float] = Field(
-        default_factory=dict, max_length=100, description="What it must find, by the names of its demands."
-    )
+    method: Literal["composition"] = Field(description="The audit that the gate runs.")
+    require: ComposedDemands = Field(description="What it must find.")

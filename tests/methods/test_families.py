@@ -180,3 +180,11 @@ def test_guessed_rows_teach_nothing_about_the_data_of_others(service: Service, c
         assert guesser.get(f"/v1/families/{family(client, held)}").status_code == 404
     first = client.get("/v1/releases").json()["items"][0]["id"]
     assert released(client, {"release_id": first}).height == frame.height
+
+
+def test_a_gate_demands_more_than_the_release_promises(client: httpx.Client) -> None:
+    dataset_id = upload_frame(client, population(13))
+    job = succeed(client, boxes(dataset_id, gate=[{"method": "composition", "require": {"k": 20}}]))
+    assert (state(client, job), job["findings"][0]["figure"], job["findings"][0]["limit"]) == ("draft", 5, 20)
+    unknown = client.post("/v1/anonymizations", json=boxes(dataset_id, gate=[{"method": "table", "require": {"k": 5}}]))
+    assert (unknown.status_code, unknown.json()["errors"][0]["pointer"]) == (422, "/gate/0/method")

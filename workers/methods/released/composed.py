@@ -22,6 +22,8 @@ OPAQUE: Final = frozenset({"swaps", "condensation"})
 LEDGERED: Final = frozenset({"boxes", "uncertain"})
 #: Calibrated scales err by less than this share of k.
 _CALIBRATED: Final = 0.01
+#: Earlier releases that a finding names.
+_NAMED: Final = 5
 #: Rows among which the scale of a record is looked up.
 _SCALED: Final = 200_000
 
@@ -82,24 +84,22 @@ def limit_of(spec: Mapping[str, Any]) -> float:
 
 
 def finding(composition: Composition, spec: Mapping[str, Any], earlier: Sequence[Earlier]) -> Finding | None:
-    """What stands against a release, if the composition falls below its k; a first release composes with nothing."""
-    limit = limit_of(spec)
-    if not earlier or composition.k >= limit * (1 - _CALIBRATED):
+    """What stands against a release, if the composition falls below its k or below what its gate demands."""
+    demanded = [float(one["require"]["k"]) for one in spec.get("gate", ()) if one["method"] == "composition"]
+    limit = max([*demanded, *([limit_of(spec)] if earlier else [])], default=0.0)  # a first one composes with nothing
+    if composition.k >= limit * (1 - _CALIBRATED):
         return None
-    shares = (
-        f"; {composition.overlay_below:.1%} of the persons are among fewer than k" if composition.overlay_below else ""
-    )
-    base = next((one.release_id for one in earlier if one.method == "boxes" and one.ledger is not None), None)
-    way = (
-        f"ask for it with `base_release_id: {base}`, as one of that release's series" if base else "publish one release"
-    )
+    below = composition.overlay_below
+    shares = f"; {below:.1%} of the persons are among fewer than {limit_of(spec):g}" if below else ""
+    others = ", ".join(one.release_id for one in earlier[:_NAMED]) + (", ..." if len(earlier) > _NAMED else "")
+    together = f"together with what was published of the same data ({others}), " if earlier else ""
     return Finding(
         audit="composition",
         severity=Severity.HIGH,
         detail=(
-            f"together with {len(earlier)} earlier release{'s' if len(earlier) > 1 else ''} of the same data, k is "
-            f"{composition.k:g} where {limit:g} was asked{shares}. To keep k, {way}; "
-            "`allow_repeat` publishes all the same"
+            f"{together}k is {composition.k:g} where {limit:g} was asked{shares}. One release with all columns and "
+            "statistics that are needed keeps k, and statistics can be asked of a published release; `allow_repeat` "
+            "publishes all the same"
         ),
         figure=composition.k,
         limit=limit,
