@@ -57,10 +57,8 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
             ),
             answers=frozenset(
-            answers=frozenset(
                 {"table", "composition", "determination", "influence", "linkage", "count", "classify"}
                 | {"publication", "statistics"}
-            ),
             ),
         ),
         Method(
