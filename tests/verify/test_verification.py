@@ -270,3 +270,14 @@ def test_what_is_no_statistic_is_refused(text: str) -> None:
 
     with pytest.raises((UnreadableError, UndefinedStatisticError)):
         certify(FRAME, [text])
+
+
+def test_shares_follow_from_the_sets_of_the_file() -> None:
+    """Boxes of 3, 4 and 5 records: {a}, {a, b}, {b}: between 3 and 7 of 12 are a."""
+    from surebox_verify.certify import certify
+
+    frame = pl.DataFrame({"box": [1] * 3 + [2] * 4 + [3] * 5, "town_set": [["a"]] * 3 + [["a", "b"]] * 4 + [["b"]] * 5})
+    (share,) = certify(frame, ["share(town=a)"])
+    assert share["guaranteed"] == pytest.approx([3 / 12, 7 / 12], rel=1e-14)
+    with pytest.raises(UnreadableError, match="no box"):
+        certify(frame, ["share(town=c)"])

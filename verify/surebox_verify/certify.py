@@ -55,7 +55,7 @@ def certify(
     UnreadableError
         The frame is no release of boxes, or a statistic cannot be read.
     """
-    table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+    table = _plain(frame if isinstance(frame, pa.Table) else pa.table(frame))
     names = bounded_columns(table.column_names) if columns is None else list(columns)
     if not names or "box" not in table.column_names:
         msg = "this is no release of boxes: it has no column `box`, or no pair of columns `…_lo`, `…_hi`"
@@ -76,6 +76,17 @@ def bounded_columns(names: Sequence[str]) -> list[str]:
         for name in names
         if (name.endswith(_LO) and name.removesuffix(_LO) + _HI in there) or name.endswith(_SET)
     ]
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Texts as all of pyarrow takes them: polars hands them over as views."""
+    return table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.large_list(_plain_type(kind.value_type))
+    return pa.large_string() if kind == pa.string_view() else kind
 
 
 def _beside(names: Sequence[str], bounded: Sequence[str]) -> bool:
