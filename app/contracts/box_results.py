@@ -16,6 +16,10 @@ class BoxesResult(Contract):
     kept: int = Field(description="Records that are released.")
     dismissed: int = Field(description="Rare records left out.")
     dropped: int = Field(description="Records left out for a missing value.")
+    suppressed: int = Field(
+        default=0, description="Records left out because their kept values, or what they lack, are too rare for a box."
+    )
+    blanked: int = Field(default=0, description="Values published as missing so that records find others like them.")
     boxes: int = Field(description="Boxes that are released.")
     smallest_box: int = Field(description="Records in the smallest one.")
     largest_box: int = Field(description="Records in the largest one.")

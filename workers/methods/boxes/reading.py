@@ -67,8 +67,7 @@ class Records:
 
 def kinds_of(spec: BoxesSpec, types: Mapping[str, ColumnType]) -> dict[str, ColumnKind]:
     """How each column is cut and published."""
-    kinds = {name: kind_of(spec, name, types[name]) for name in spec.columns}
-    return {name: ColumnKind.NUMBER if kind is ColumnKind.INTEGER else kind for name, kind in kinds.items()}
+    return {name: kind_of(spec, name, types[name]) for name in spec.columns}
 
 
 def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Read:

@@ -42,7 +42,9 @@ def result(shown: Shown, outcome: BoxesOutcome, *, counts: Counts, told: Told) -
     made = BoxesResult(
         records=counts.records,
         kept=counts.kept,
-        dismissed=counts.complete - counts.kept,
+        dismissed=counts.complete - counts.kept - outcome.suppressed,
+        suppressed=outcome.suppressed,
+        blanked=outcome.blanked,
         dropped=counts.records - counts.complete,
         boxes=len(boxes.counts),
         smallest_box=int(boxes.counts.min()),

@@ -105,7 +105,8 @@ class BoxesRunner:
             rows = rows[outcome.chosen.rows]
         order = rng.permutation(len(rows))
         kept, of_row = take_rows(job.dataset_path(), spec.keep, rows[order]), boxes.box[order]
-        columns = release_columns(shown, boxes, outcome.chosen.weights, of_row, outcome.chosen.core)
+        weights = boxes.survey if outcome.chosen.weights is None else outcome.chosen.weights
+        columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
         job.tick(_COMPUTED + 0.05, "release")
         files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
         result = boxes_report.result(
@@ -128,7 +129,7 @@ class BoxesRunner:
             warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
             release=ReleaseDraft(
                 rows=len(order),
-                columns=release_schema(shown, weighed=outcome.chosen.weights is not None),
+                columns=release_schema(shown, weighed=weights is not None),
                 files=files,
                 flags=boxes_report.flags(shown, boxes),
                 warnings=boxes_warnings.unplaced(said),

@@ -125,7 +125,9 @@ def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float
         return True
     if kind == StatisticKind.REGRESSION:
         return None in found
-    if kind in (StatisticKind.SHARE, StatisticKind.CROSSTAB):
+    if kind == StatisticKind.CROSSTAB:
+        return False
+    if kind == StatisticKind.SHARE:
         return bool(found[0] <= 0.0 and found[1] >= 1.0)
     low, high = extent[statistic["of"][0]]
     if kind == StatisticKind.CORRELATION:
