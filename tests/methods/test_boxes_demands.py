@@ -45,6 +45,7 @@ def test_demands_no_box_can_meet_are_refused_with_what_could(
     assert answer.json()["errors"] == [
         {"pointer": "/l", "detail": "l = 15 asked, column 'occupation' has 14 values: the largest l is 14"}
     ]
-    job = run(client, spec | {"keep": ["native-country"], "count_keep": True})
+    job = run(client, spec | {"keep": ["native-country"], "count_keep": True, "suppress_at_most": 0.0})
     assert job["state"] == "failed"
-    assert "1 records in the rarest class of `keep`: the largest k is 1" in job["error"]["detail"]
+    assert [error["pointer"] for error in job["error"]["errors"]] == ["/keep"]
+    assert "'native-country'" in job["error"]["detail"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import isfinite
 from typing import Any
 
 from app.contracts.box_statistics import (
@@ -75,9 +76,9 @@ def _entry(
         ddof=shown.spec.ddof if asked.kind in WITH_SAMPLE_FORM else None,
         **_said(certificate.published, place),
         core=None if certificate.core is None else AboutCore(**_said(certificate.core, place)),
-        true_value=shape(certificate.true_value),
-        shift=shape(certificate.shift),
-        delta_at_records=shape(certificate.delta),
+        true_value=shape([_finite(value) for value in certificate.true_value]),
+        shift=shape([_finite(value) for value in certificate.shift]),
+        delta_at_records=shape([_finite(value) for value in certificate.delta]),
     )
 
 
@@ -90,7 +91,7 @@ def _said(published: Sequence[Estimate], place: int | slice) -> dict[str, Any]:
         return tuple(values) if isinstance(place, slice) else values[0]
 
     return {
-        "estimate": shape([one.estimate for one in these]),
+        "estimate": shape([_finite(one.estimate) for one in these]),
         "linear": shape([_pair(one.linear) for one in these]),
         "guaranteed": shape([_pair(one.guaranteed) for one in these]),
         "inner": shape([_pair(one.inner) for one in these]),
@@ -99,5 +100,12 @@ def _said(published: Sequence[Estimate], place: int | slice) -> dict[str, Any]:
     }
 
 
+def _finite(value: float | None) -> float | None:
+    """A number; none where magnitudes were too large for it to be computed."""
+    return value if value is not None and isfinite(value) else None
+
+
 def _pair(interval: Interval | None) -> tuple[float, float] | None:
-    return None if interval is None else (interval.lower, interval.upper)
+    if interval is None or not (isfinite(interval.lower) and isfinite(interval.upper)):
+        return None
+    return interval.lower, interval.upper
