@@ -110,7 +110,7 @@ def read_pem(raw: bytes, *, where: str) -> tuple[PrivateKey, ...]:
             raise CannotStartError(f"{where} holds something that is no Ed25519 private key in PEM (PKCS 8).")
         keys.append(PrivateKey(key))
     if not keys:
-        raise CannotStartError(f"{where} holds no private key in PEM: `surebox keys new-signing` prints one.")
+        raise CannotStartError(f"{where} holds no private key in PEM: `openssl genpkey -algorithm ed25519` prints one.")
     return tuple(keys)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final, cast
 
-from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
+from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, typed
+from app.contracts.box_statistics import ABOUT_VALUES, Statistic
 from app.contracts.boxes import Bounds, BoxesSpec, MissingCells
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
@@ -162,3 +163,14 @@ def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile
         yield from wrong_numbers(pointer("survey_weight"), columns[name], profile.numeric[name])
         if (least := profile.numeric[name].finite_minimum) is not None and least <= 0:
             yield FieldError(pointer("survey_weight"), f"column {name!r} has weights that are not above 0")
+
+
+def unfit(statistic: Statistic, position: int, kind: ColumnKind) -> str | None:
+    """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can."""
+    if position in ABOUT_VALUES.get(statistic.kind, ()):
+        if kind is ColumnKind.NOMINAL:
+            return None
+        return f"{statistic.kind} takes a column without order here; declare it under `nominal`"
+    if kind in NUMERIC_KINDS:
+        return None
+    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"

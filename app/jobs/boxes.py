@@ -15,7 +15,7 @@ from app.contracts.box_statistics import (
 from app.contracts.boxes import BoxesSpec, RareRecords
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
-from app.jobs.box_columns import complete_records, kinds_of, wrong_columns, wrong_weights
+from app.jobs.box_columns import complete_records, kinds_of, unfit, wrong_columns, wrong_weights
 from app.jobs.box_gate import unfinished
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
@@ -93,19 +93,8 @@ def _statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[Fi
             where = pointer("statistics", index, "of", position)
             if name not in spec.columns:
                 yield FieldError(where, f"{name!r} is not one of `columns`")
-            elif name in kinds and (wrong := _unfit(statistic, position, kinds[name])):
+            elif name in kinds and (wrong := unfit(statistic, position, kinds[name])):
                 yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
-
-
-def _unfit(statistic: Statistic, position: int, kind: ColumnKind) -> str | None:
-    """Why a statistic cannot have a column of this kind at this place, and what it could."""
-    if position in ABOUT_VALUES.get(statistic.kind, ()):
-        if kind is ColumnKind.NOMINAL:
-            return None
-        return f"{statistic.kind} takes a column without order here; declare it under `nominal`"
-    if kind in NUMERIC_KINDS:
-        return None
-    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
 
 
 def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:

@@ -5,11 +5,12 @@ from datetime import date
 from typing import Any, Final
 
 from app.contracts.asked_statistics import StatisticsSpec
-from app.contracts.box_columns import is_day
+from app.contracts.box_columns import ColumnKind, is_day
 from app.contracts.datasets import NUMERIC
 from app.contracts.inputs import ReleaseInput
 from app.contracts.queries import ClassifySpec, CountSpec
 from app.errors import FieldError, pointer
+from app.jobs.box_columns import unfit
 from app.jobs.inputs import Given
 
 #: Releases whose rows are about the specification's `columns`.
@@ -28,16 +29,18 @@ def check_classify(spec: ClassifySpec, given: Given) -> list[FieldError]:
 
 def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
     """Everything wrong with statistics of this release, each with its pointer."""
-    names: Sequence[str] = given.releases["release_id"].spec["columns"]
-    return [
-        FieldError(
-            pointer("statistics", index, "of", place),
-            f"{name!r} has no bounds in this release; columns that have: {', '.join(names)}",
-        )
-        for index, statistic in enumerate(spec.statistics)
-        for place, name in enumerate(statistic.of)
-        if name not in names
-    ]
+    release = given.releases["release_id"]
+    names: Sequence[str] = release.spec["columns"]
+    errors = []
+    for index, statistic in enumerate(spec.statistics):
+        for place, name in enumerate(statistic.of):
+            where = pointer("statistics", index, "of", place)
+            if name not in names:
+                told = f"{name!r} has neither bounds nor sets in this release; columns that have: {', '.join(names)}"
+                errors.append(FieldError(where, told))
+            elif wrong := unfit(statistic, place, _kind(release, name)):
+                errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
+    return errors
 
 
 def counted_columns(release: ReleaseInput) -> Sequence[str]:
@@ -66,6 +69,16 @@ _FORMS: Final = {
     "days": 'an interval of days, such as ["2020-01-01", null]',
     "values": 'values, such as {"in": ["a", "b"]}',
 }
+
+
+def _kind(release: ReleaseInput, name: str) -> ColumnKind:
+    """How a column of a release of boxes is published."""
+    types = {column.name: column.type for column in release.columns}
+    if f"{name}_set" in types:
+        return ColumnKind.NOMINAL
+    if name in (release.spec.get("ordinal") or {}):
+        return ColumnKind.ORDINAL
+    return ColumnKind.DATE if types.get(f"{name}_lo") == "date" else ColumnKind.NUMBER
 
 
 def _asked_by(release: ReleaseInput, name: str) -> str:

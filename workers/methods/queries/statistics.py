@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from app.contracts.jobs import Progress
+from app.errors import FieldError, InvalidError
+from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import computing, finished, question
 from surebox_verify.released.boxes import ReleasedBoxes, meaning_of, read_boxes
 from workers.methods.context import JobContext
@@ -49,6 +51,8 @@ class StatisticsRunner:
             return replace(state, fraction=next(state.work))
         except StopIteration as stop:
             return replace(state, fraction=1.0, found=tuple(stop.value))
+        except UnreadableError as error:  # a value that no box can hold
+            raise InvalidError(str(error), errors=[FieldError("/statistics", str(error))]) from None
 
     def done(self, state: Computing) -> bool:
         """Whether all statistics are there."""
