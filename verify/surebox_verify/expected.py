@@ -22,6 +22,7 @@ from surebox_verify.core.types import BoolArray, FloatArray
 
 _BINS = 2048
 _ROUNDS = 10
+_LEAST = 1e-200  # widths and shares below are as good as none: nothing overflows
 
 
 @dataclass(frozen=True)
@@ -46,23 +47,25 @@ def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step
     O(B) a round, and a sort.
     """
     room = 0.0 if step is None else 0.5 * step  # a whole number stands for all that round to it
-    low, high = lower - room, upper + room
+    origin, unit = float(lower.min()) - room, float(upper.max()) - float(lower.min()) + 2.0 * room
+    if not unit > _LEAST:  # all boxes are one point, or as good as one
+        return Expected(0.5 * (lower + upper), np.zeros(len(lower)))
+    low, high = (lower - room - origin) / unit, (upper + room - origin) / unit
     edges = _edges(np.concatenate([low, high]))
     middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
-    if len(middle) == 0:
-        return Expected(0.5 * (lower + upper), np.zeros(len(lower)))
     first = np.clip(np.searchsorted(edges, low, side="right") - 1, 0, len(middle) - 1)
     last = np.clip(np.searchsorted(edges, high, side="left"), first + 1, len(middle))
-    density = _spread(first, last, mass / (edges[last] - edges[first])) * width
+    share = mass / mass.sum()
+    density = _spread(first, last, share / np.maximum(edges[last] - edges[first], _LEAST)) * width
     for _ in range(_ROUNDS):
-        density = density * _spread(first, last, mass / np.maximum(_within(density, first, last), 1e-300))
+        density = density * _spread(first, last, share / np.maximum(_within(density, first, last), _LEAST))
         density /= density.sum()
-    share = np.maximum(_within(density, first, last), 1e-300)
-    mean = _within(density * middle, first, last) / share
-    second = _within(density * (middle**2 + width**2 / 12.0), first, last) / share
-    found = np.clip(mean, lower, upper)
+    inside = np.maximum(_within(density, first, last), _LEAST)
+    mean = _within(density * middle, first, last) / inside
+    second = _within(density * (middle**2 + width**2 / 12.0), first, last) / inside
+    found = np.clip(origin + unit * mean, lower, upper)
     most = (upper - found) * (found - lower)  # of values between both ends with this mean
-    return Expected(found, np.clip(second - mean * mean, 0.0, np.maximum(most, 0.0)))
+    return Expected(found, np.clip(unit * unit * (second - mean * mean), 0.0, np.maximum(most, 0.0)))
 
 
 def expected_shares(sets: BoolArray, mass: FloatArray) -> FloatArray:
