@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from hypothesis import settings
 from xdist.remote import Producer
 
 from app.embedded.broker import BrokerServer
@@ -14,6 +15,10 @@ from app.embedded.worker import LOCATOR
 from tests.servers import Databases, new_broker, new_postgres, short_folder
 from tests.service import Service
 from tests.sharing import ByFolder
+
+#: How long an example takes says nothing on a machine that is busy, or compiles a kernel.
+settings.register_profile("surebox", deadline=None)
+settings.load_profile("surebox")
 
 # Kernels of the environment that the tests run in: this process and every worker that a test starts share them.
 os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", LOCATOR)
