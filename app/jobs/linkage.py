@@ -33,10 +33,23 @@ def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
             "deleted; make the release again to audit it"
         )
         return [FieldError("/release_id", detail)]
+    if release.method == "boxes" and (mixed := _mixed(release)):
+        return [FieldError("/release_id", mixed)]
     wrong = []
     if spec.original_id not in {None, release.dataset_id}:
         wrong.append(FieldError("/original_id", f"the original of this release is {release.dataset_id}"))
     return [*wrong, *_columns(release, given.profile())]
+
+
+def _mixed(release: ReleaseInput) -> str | None:
+    """Why boxes of a release cannot be linked: sides that are no intervals of numbers."""
+    sets = [column.name.removesuffix("_set") for column in release.columns if column.type == "list"]
+    apart = sets or list(release.spec.get("ordinal") or ())
+    if apart:
+        return f"linkage takes releases of numbers; of this one {', '.join(map(repr, apart))} are sets or orders"
+    if release.spec.get("missing") == "pattern":
+        return "linkage takes releases without missing values (`missing: pattern` publishes them)"
+    return None
 
 
 def _columns(release: ReleaseInput, profile: Profile) -> Iterator[FieldError]:

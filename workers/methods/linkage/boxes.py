@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.columns import Missing
+from app.contracts.inputs import ReleaseInput
 from app.errors import FieldError, InvalidError
 from surebox_verify.released.boxes import ReleasedBoxes
 from workers.algorithms.boxes.queries.linkage import box_of
@@ -27,13 +28,20 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
     release, boxes = job.releases["release_id"], released_boxes(job)
     known = complete_records(job.dataset_path(), release.spec["columns"], Missing.DROP).values
     tight = release.spec["bounds"] == "tight"
-    place = box_of(known, boxes.lower, boxes.upper, tight=tight)
+    place = box_of(known, boxes.lower, boxes.upper + _beyond(boxes, release), tight=tight)
     if (place < 0).all():
         detail = "no record of this dataset lies in any box of the release"
         raise InvalidError(detail, errors=[FieldError("/dataset_id", detail)])
     some = place[rng.permutation(len(known))[: int(KNOWN_SHARE * len(known))]]
     found = {"fit": _of_rows(boxes, place), "fit_90": _of_records(boxes, some)}
     return {name: one for name, one in found.items() if len(one.rows)}, len(known)
+
+
+def _beyond(boxes: ReleasedBoxes, release: ReleaseInput) -> NDArray[np.float64]:
+    """What half-open cells reach beyond a bound that is itself in the box, as those of whole numbers are."""
+    types = {column.name: column.type for column in release.columns}
+    whole = [release.spec["bounds"] != "tight" and types[f"{name}_hi"] != "number" for name in boxes.numeric]
+    return np.where(whole, 0.5, 0.0)
 
 
 def _of_rows(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> Linkage:

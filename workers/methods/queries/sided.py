@@ -81,6 +81,15 @@ class Sided:
         numbers = [one.of_box + offset for one, offset in zip(self.sets, offsets, strict=False)]
         return np.column_stack(numbers) if numbers else None
 
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds as they were published, those of whole numbers whole."""
+        if not self.numeric:
+            return self.lower, self.upper
+        return (
+            np.where(self.units > 0.0, np.rint(self.lower + _HALF * self.units), self.lower),
+            np.where(self.units > 0.0, np.rint(self.upper - _HALF * self.units), self.upper),
+        )
+
     def widened(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Closed intervals (Q, n) as the bounds are, in whole numbers where a column has them."""
         if not self.numeric:
