@@ -1,8 +1,9 @@
 """The log: who published, withdrew, accepted and read what was restricted."""
 
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from app.contracts.base import Contract, Instant
 
@@ -26,7 +27,7 @@ class LogEntry(Contract):
     key_id: str | None = Field(description="The key that did it; null: the service, for the job that `facts` names.")
     action: LogAction = Field(description="What was done.")
     subject: str = Field(description="Id of what it was done to.")
-    facts: dict[str, JsonValue] = Field(description="What else there is to know; never a cell of data.")
+    facts: dict[str, Any] = Field(description="What else there is to know; never a cell of data.")
     previous: str = Field(description="`hash` of the entry before; zeros before the first.")
     hash: str = Field(description="Of this entry: a chain that shows if one is changed or missing.")
 

@@ -16,9 +16,11 @@ from app.contracts.jobs import JobKind, JobSpec, Queue
 MOST_QUERIES: Final = 10_000
 
 
-#: Values of a column without numbers: a record counts if it has one of them.
-ValueSet = TypedDict("ValueSet", {"in": Values})
-with_config(ConfigDict(extra="forbid"))(ValueSet)
+ValueSet = TypedDict(
+    "ValueSet", {"in": Annotated[Values, Field(description="The values; a record counts that has one of them.")]}
+)
+_TOLD: Final = "Values of a column without numbers: a record counts if it has one of them."
+with_config(ConfigDict(extra="forbid", json_schema_extra={"description": _TOLD}))(ValueSet)
 
 
 def _ordered(interval: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -36,7 +38,14 @@ def _end(value: Any) -> str:
     return "day" if isinstance(value, (str, date)) else "number"
 
 
-End = Annotated[Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")], Discriminator(_end)]
+End = TypeAliasType(
+    "End",
+    Annotated[
+        Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")],
+        Discriminator(_end),
+        Field(description="A number or a day; null for an open end."),
+    ],
+)
 Interval = Annotated[tuple[End, End], AfterValidator(_ordered)]
 
 

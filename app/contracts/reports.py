@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.ids import Named
+from app.contracts.ids import JobId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec, Queue
 
 
@@ -47,11 +47,13 @@ class ReleaseReportSpec(JobSpec):
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
     method: Literal["release_report"] = Field(default="release_report", description="What is asked.")
-    release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
+    release_id: ReleaseId = Field(description="The release.")
     release: dict[str, Any] = Field(description="The release as its readers see it.")
     statistics: tuple[dict[str, Any], ...] = Field(description="Its statistics as its readers see them.")
     parameters: dict[str, Any] = Field(description="What its provenance publishes of the specification.")
-    software: dict[str, str] = Field(description="Versions, as its provenance names them.")
+    software: dict[str, Annotated[str, Field(max_length=200)]] = Field(
+        description="Versions, as its provenance names them."
+    )
 
 
 class JobReportSpec(JobSpec):
@@ -61,6 +63,6 @@ class JobReportSpec(JobSpec):
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
     method: Literal["job_report"] = Field(default="job_report", description="What is asked.")
-    job_id: Annotated[str, Named.JOB] = Field(description="The job.")
+    job_id: JobId = Field(description="The job.")
     told: dict[str, Any] = Field(description="The job's times, attempts and warnings.")
     release: ReleaseReportSpec | None = Field(default=None, description="What it published, while that is there.")
