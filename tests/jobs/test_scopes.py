@@ -99,6 +99,7 @@ TABLE: dict[str, dict[str, str]] = {
     "GET /v1/log": {"admin": "log"},
     "POST /v1/releases/{draft_id}/count": {"admin": "question"},
     "POST /v1/releases/{release_id}/count": {"releases:read": "question"},
+    "POST /v1/releases/{release_id}/statistics": {"releases:read": ""},
     "POST /v1/releases/{release_id}/classify": {"releases:read": "question"},
 }
 
@@ -139,6 +140,9 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
     "POST /v1/releases/{draft_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
     "HEAD /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
     "POST /v1/releases/{release_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
+    "POST /v1/releases/{release_id}/statistics": lambda _: {
+        "json": {"statistics": [{"kind": "mean", "of": ["age"]}]}, "headers": ASYNC,
+    },
     "POST /v1/releases/{release_id}/classify": lambda _: {
         "json": {"label": "town", "neighbours": 1, "points": [[1, 2]]},
         "headers": ASYNC,

@@ -9,17 +9,20 @@ import pytest
 from app.contracts.groups import GroupSpec
 from app.contracts.swaps import SwapsSpec
 from tests.methods.bases import VARIABLES, microfile
+from workers.algorithms.groups.profile.decoys import Everybody
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.membership import Term
 from workers.algorithms.groups.swaps.metric import Metric, encode
-from workers.algorithms.groups.swaps.problem import Problem, build, shuffled
+from workers.algorithms.groups.swaps.problem import Problem, build
 from workers.algorithms.groups.swaps.restrictions import Restriction
 from workers.engine.randomness import new_generator
 from workers.methods.microfile.attack import Places, stand_out
 from workers.methods.microfile.rule_search import Search, search_for
 from workers.methods.protocol import Arrays
+from workers.methods.swaps.hiding import Hiding
+from workers.methods.swaps.keys import Keys
 from workers.methods.swaps.mask import Masking
-from workers.methods.swaps.search import SwapSearch, reordered, swap_search
+from workers.methods.swaps.search import SwapSearch, swap_search
 
 SPEC = {
     "method": "group", "auxiliary_dataset_id": "ds_x", "vital": {"column": "job", "values": ["army"]},
@@ -71,7 +74,7 @@ def test_a_search_for_rules_goes_on_from_any_step(auxiliary: tuple[Fuzzified, An
 
 
 @pytest.fixture(scope="module")
-def problem() -> tuple[Problem, Masking]:
+def hidden() -> tuple[Problem, Masking, Everybody]:
     rng = np.random.default_rng(5)
     parameter, member = np.repeat(np.arange(6), 40), np.zeros(240, dtype=np.bool_)
     member[:15] = member[40:52] = member[100:101] = True
@@ -80,7 +83,8 @@ def problem() -> tuple[Problem, Masking]:
     asked = (Restriction(0, 2, 15), Restriction(1, 2, 12))
     made = build(parameter, 6, member, values, metric, asked)
     before = stand_out(made.crisp, SwapsSpec.model_validate(swaps("assignment")).outliers, ())
-    return made, Masking(asked, None, None, {}, before, frozenset({0, 1}), ())
+    masking = Masking(asked, None, None, {}, before, frozenset({0, 1}), ())
+    return made, masking, Everybody(parameter, np.where(member, 0, 1), values, rng.permutation(240))
 
 
 def swaps(method: str, **more: Any) -> dict[str, Any]:
@@ -101,16 +105,21 @@ def pairs(search: SwapSearch) -> list[tuple[int, int]]:
     [swaps("memetic", generations=12, population=10, pairs=4, runs=2), swaps("assignment")],
     ids=["memetic", "assignment"],
 )
-def test_a_search_for_swaps_goes_on_from_any_step(problem: tuple[Problem, Masking], spec: dict[str, Any]) -> None:
-    asked, masking = SwapsSpec.model_validate(spec), problem[1]
-    mixed = shuffled(problem[0], new_generator(9))
-    expected = pairs(swap_search(asked, mixed, masking, rng=new_generator(3), threads=1))
-    search = swap_search(asked, mixed, masking, rng=new_generator(3), threads=2)
-    again = reordered(problem[0], mixed.source_rows, mixed.partner_rows)
+def test_a_search_for_swaps_goes_on_from_any_step(
+    hidden: tuple[Problem, Masking, Everybody], spec: dict[str, Any]
+) -> None:
+    made, masking, everybody = hidden
+    asked = SwapsSpec.model_validate(spec | {"profile": [0.5], "decoys": 0})
+    hiding = Hiding(asked, masking, (0.5,), 0.5, everybody.parameter, 1.0 - everybody.band, 6)
+
+    def begun(threads: int) -> SwapSearch:
+        return swap_search(made, hiding, Keys(bytes(32)), everybody, list("abcdef"), threads=threads)
+
+    expected, search = pairs(begun(1)), begun(2)
     while not search.done:
-        assert pairs(swap_search(asked, again, masking, arrays=stored(search.pack()), threads=1)) == expected
+        assert pairs(begun(1).resumed(stored(search.pack()))) == expected
         search = search.step()
-    assert pairs(swap_search(asked, again, masking, arrays=stored(search.pack()), threads=1)) == expected
+    assert pairs(begun(1).resumed(stored(search.pack()))) == expected
 
 
 def test_parameter_values_are_found_by_the_column_s_type() -> None:
