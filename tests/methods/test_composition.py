@@ -17,7 +17,7 @@ def people(n: int = 300) -> pl.DataFrame:
     rng = np.random.default_rng(6)
     return pl.DataFrame(
         {
-            "x": rng.integers(0, 60, n),
+            "x": rng.integers(0, 60, n).astype(np.float64),  # numbers: bounds of whole ones are closed
             "y": rng.normal(size=n).round(2),
             "home": np.arange(n) // 2,
             "ill": rng.choice(["no", "yes"], n, p=[0.8, 0.2]),
