@@ -27,7 +27,7 @@ def test_a_worker_claims_all_versions_between_the_oldest_and_the_newest() -> Non
 @EACH
 def test_a_method_answers_what_is_there_and_is_asked_of_releases(method: Method) -> None:
     for name in method.answers:
-        assert METHODS[name].kind in {JobKind.AUDIT, JobKind.QUERY}
+        assert METHODS[name].kind in {JobKind.AUDIT, JobKind.QUERY, JobKind.PUBLICATION}
         assert Named.RELEASE in naming_fields(METHODS[name].spec).values()
 
 

@@ -14,7 +14,21 @@ import pytest
 
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import upload_frame
-from tests.service import Service, bare_environment
+from tests.servers import short_folder
+from tests.service import Service, bare_environment, serving
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """A service of its own: what other tests publish of the same data would be composed with this."""
+    with short_folder() as folder, serving(folder / "data", SUREBOX_REQUESTS_PER_MINUTE="100000") as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> Iterator[httpx.Client]:
+    with service.client() as own:
+        yield own
 
 
 def population(seed: int, rows: int = 600) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Certain ranges of statistics that nobody asked for at the time, from the published rows alone.
 
-    from surebox_verify.certify import certify
+    >>> from surebox_verify.certify import certify
 
     certify(polars.read_parquet("release.parquet"), ["mean(age)", "correlation(age, hours)"])
 
