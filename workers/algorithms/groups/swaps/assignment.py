@@ -168,7 +168,9 @@ def _proved(
         flow = yield from _through(network, blocks, len(used))
         short = _unproved(flow, blocks, enough, slack, len(used))
         if not short.any():
-            assert flow is not None  # noqa: S101 - full lists always suffice, since room was checked
+            if flow is None:  # room was checked for each set alone; nested ones can ask for more together
+                reason = "swaps, by the nested bounds together; `profile` with fewer alphas asks for less"
+                raise UnreachableError(None, int(network.moves.sum()), 0, reason)
             return flow.match
         count[short] *= _GROWTH
 
