@@ -8,7 +8,7 @@ import pytest
 from tests.algorithms.groups.swapping import METRIC, records
 from workers.algorithms.groups.profile.ceilings import Asked, bounding
 from workers.algorithms.groups.profile.decoys import Everybody, decoys
-from workers.algorithms.groups.signals.profile import GRID, precision, profile, ranks, standing_out
+from workers.algorithms.groups.signals.profile import GRID, ProfileSignal, precision, profile, ranks, standing_out
 from workers.algorithms.groups.swaps.effect import counts_after, met, together
 from workers.algorithms.groups.swaps.levels import Levels, bands
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
@@ -93,6 +93,20 @@ def test_bounds_are_drawn_until_no_masked_place_stands_out(seed: int) -> None:
             assert np.all(drawn <= max(counts)), "no higher than what is usual"
     again = next_or_end(bounding(given, asked, look, uniform))
     np.testing.assert_array_equal(again.swaps.source_row, found.swaps.source_row)
+
+
+def test_a_bound_below_what_small_sets_keep_is_met() -> None:
+    given, *_ = problem(1)
+
+    def look(swaps: Swaps) -> list:  # type: ignore[type-arg]
+        return [(ProfileSignal("near", 0.2, np.zeros(24)), frozenset({0, 1}))]
+
+    asked = Asked(ALPHAS, np.zeros(len(ALPHAS), dtype=np.bool_), (0, 1), {0: 2, 1: 0}, 0.01, True)
+    found = next_or_end(bounding(given, asked, look, lambda *_: 0.5))
+    after = counts_after(given, found.swaps)
+    assert met(found.problem, after)
+    assert after[given.at, 0] <= 2
+    assert after[given.at, 1] == 0
 
 
 def next_or_end(work):  # type: ignore[no-untyped-def]

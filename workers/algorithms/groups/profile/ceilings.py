@@ -137,7 +137,7 @@ class _Drawing:
         for place, bound in self._asked.given.items():
             bounds[self._problem.at, place] = bound
         floors = np.where(self._floored, np.vectorize(_lowest, otypes=[np.int64])(self._usuals), 0)
-        return with_bounds(self._problem, bounds, floors)
+        return with_bounds(self._problem, bounds, np.minimum(floors, _room(bounds)))
 
     def learn(self, found: Sequence[tuple[ProfileSignal, frozenset[int]]]) -> None:
         """Draw anew for those that stand out, and ask for what they lacked."""
@@ -156,6 +156,12 @@ class _Drawing:
         order = thompson_tau(values, alpha=self._asked.significance, robust=self._asked.robust).order
         usual = np.delete(values, list(order))
         return int(usual.max()) if len(usual) else 0
+
+
+def _room(bounds: IntArray) -> IntArray:
+    """(K, P), how many of each nested set can stay: no more than may of any set around it."""
+    most = np.where(bounds >= 0, bounds, np.iinfo(np.int64).max)
+    return np.asarray(np.minimum.accumulate(most[::-1], axis=0)[::-1])
 
 
 def _lowest(usual: float) -> int:
