@@ -113,7 +113,7 @@ class Settings(BaseSettings):
     )
     public_releases: bool = Field(default=False, description="Releases for `public` are readable without a key.")
     public_url: str | None = Field(
-        default=None, description="Where the service is reached from outside, for absolute addresses in what it serves."
+        default=None, description="Where the service is reached from outside: certificates name it as their issuer's."
     )
 
     # The process

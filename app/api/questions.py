@@ -21,13 +21,12 @@ from app.api.schemas.jobs import Job
 from app.api.stored_results import stored_response
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
-from app.contracts.jobs import JobKind, JobSpec, JobState
+from app.contracts.jobs import JobSpec, JobState
 from app.db.job_record import JobRecord
 from app.db.repositories.job_results import StoredResult
 from app.errors import ConflictError
 from app.jobs import read
 from app.releases import query
-from app.releases.access import viewer_of
 from app.storage.protocol import Storage
 
 #: Answers to a question, beside problems and the body itself.
@@ -110,8 +109,6 @@ def _patience(headers: list[str]) -> tuple[int, dict[str, str]]:
 
 
 def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord:
-    if spec.kind is JobKind.QUERY:  # asks a release; a report of a job was looked for by its route
-        query.look(database=resources.database, viewer=viewer_of(principal), spec=spec)
     return query.ask(
         database=resources.database,
         broker=resources.queue,

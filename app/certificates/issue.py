@@ -71,7 +71,8 @@ def issue(connection: Connection, *, settings: Settings, release_id: str, issued
     if not any(jwk(key)["kid"] in signing for key in keys):
         return False
     at = certificates.now(connection)
-    payload = rfc8785.dumps(_exact(statement(made, previous=previous, at=at, issued=issued)))
+    told = statement(made, previous=previous, at=at, issued=issued, url=settings.public_url)
+    payload = rfc8785.dumps(_exact(told))
     certificates.insert_certificate(
         connection,
         link=Link(
@@ -114,7 +115,9 @@ def register(connection: Connection, keys: Sequence[SigningKey]) -> frozenset[st
     return signing_keys.signing(connection)
 
 
-def statement(made: Certifiable, *, previous: str | None, at: datetime, issued: str) -> dict[str, Any]:
+def statement(
+    made: Certifiable, *, previous: str | None, at: datetime, issued: str, url: str | None = None
+) -> dict[str, Any]:
     """What a certificate says.
 
     Parameters
@@ -125,18 +128,21 @@ def statement(made: Certifiable, *, previous: str | None, at: datetime, issued: 
         Digest of the certificate before it in the owner's chain.
     at, issued
         When it is signed, and why then.
+    url
+        Where the service is reached from outside, if its operator says so: there readers find keys and revocations.
     """
     statistics = public_statistics(made.method, made.statistics)
     listed = {"statistics": statistics}
     subjects = {f"release.{name}": digest for name, digest in sorted(made.files.items())}
     subjects["statistics.json"] = hashlib.sha256(rfc8785.dumps(_exact(listed))).hexdigest()
     parameters = public_parameters(made)
+    issuer = {"service": "surebox", "version": version("surebox")} | ({} if url is None else {"url": url})
     return {
         "_type": STATEMENT_TYPE,
         "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in subjects.items()],
         "predicateType": PREDICATE_TYPE,
         "predicate": {
-            "issuer": {"service": "surebox", "version": version("surebox")},
+            "issuer": issuer,
             "issued_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             "issued": issued,
             "release": {

@@ -20,7 +20,8 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import Bound, Domain, Finite
-from app.contracts.datasets import ColumnType
+from app.contracts.datasets import NUMERIC, ColumnType
+from app.contracts.recoding import parsed
 
 #: Values of one nominal or ordinal column: a box has a set of them.
 MOST_VALUES: Final = 1_000
@@ -122,7 +123,11 @@ class Hierarchy(Contract):
             msg = "give `rows` or `csv`, not both"
             raise MisplacedError(msg, "csv")
         text: str = given["csv"].lstrip("\ufeff")
-        rows = [row for row in csv.reader(text.splitlines(), delimiter=";") if row]
+        try:
+            rows = [row for row in csv.reader(text.splitlines(), delimiter=";") if row]
+        except csv.Error:
+            msg = "a line cannot be read: a line a value, `;` between, texts short"
+            raise MisplacedError(msg, "csv") from None
         return {name: value for name, value in given.items() if name != "csv"} | {"rows": rows}
 
     @field_validator("rows")
@@ -232,9 +237,7 @@ def typed(value: bool | float | str | None, column: ColumnType) -> Any:
         return _day(value)
     if column is ColumnType.BOOLEAN and text_of(value) in {"true", "false"}:
         return text_of(value) == "true"
-    if column is ColumnType.INTEGER and not isinstance(value, bool) and float(value).is_integer():
-        return int(float(value))
-    if column is ColumnType.NUMBER and not isinstance(value, bool):
-        return float(value)
+    if column in NUMERIC:
+        return parsed(value, column)
     msg = f"not a value of type {column}"
     raise ValueError(msg)

@@ -55,7 +55,7 @@ class Partition(StrEnum):
     MONDRIAN = "mondrian"
 
 
-class MissingCells(StrEnum):
+class MissingValues(StrEnum):
     """What becomes of records with a missing value in `columns`."""
 
     REFUSE = "refuse"
@@ -191,8 +191,8 @@ class BoxesSpec(ReleasingSpec):
         description="`box`: rows carry the mean weight of their box; `row`: their own, which identifies like a kept "
         "column.",
     )
-    missing: MissingCells = Field(
-        default=MissingCells.REFUSE,
+    missing: MissingValues = Field(
+        default=MissingValues.REFUSE,
         description="Whether a missing value in `columns` is refused, its record left out, or missing in the release.",
     )
 

@@ -9,6 +9,7 @@ from app.contracts.jobs import JobSpec
 from app.contracts.method import Method
 from app.db.job_record import JobRecord
 from app.db.repositories import draws, jobs
+from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, InvalidError, NotFoundError
 from app.jobs.inputs import LookUp
@@ -28,6 +29,7 @@ def accept(
     rules: Rules | None = None,
     remember: Callable[[UnitOfWork, JobRecord], None] | None = None,
     forgotten_at: datetime | None = None,
+    viewer: Viewer | None = None,
 ) -> JobRecord:
     """Check the specification against what it names, write the job, and send its id once that is committed.
 
@@ -47,6 +49,8 @@ def accept(
         Called with the job in the same transaction: what is to be replayed for an Idempotency-Key.
     forgotten_at
         Makes the job an unlisted one that is removed then.
+    viewer
+        For whom releases are there, where they are only asked; by default they are the principal's own.
 
     Raises
     ------
@@ -56,8 +60,9 @@ def accept(
         If the owner has too many unfinished jobs.
     """
     with database.unit_of_work() as unit:
+        named = LookUp(unit.connection, owner=principal.owner, viewer=viewer)
         submission = replace(
-            _submission(unit, principal=principal, method=method, rules=rules or RULES[method.name], spec=spec),
+            _submission(unit, named, principal=principal, method=method, rules=rules or RULES[method.name], spec=spec),
             listed=forgotten_at is None,
             expires_at=forgotten_at,
         )
@@ -70,9 +75,10 @@ def accept(
     return record
 
 
-def _submission(unit: UnitOfWork, *, principal: Principal, method: Method, rules: Rules, spec: JobSpec) -> Submission:
+def _submission(
+    unit: UnitOfWork, named: LookUp, *, principal: Principal, method: Method, rules: Rules, spec: JobSpec
+) -> Submission:
     """The specification filled in, with what it names, once nothing is wrong with either."""
-    named = LookUp(unit.connection, owner=principal.owner)
     named.look(spec)
     _refuse(named.errors)
     _refuse(list(wrong_releases(method, named.given(spec))))

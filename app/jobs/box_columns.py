@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, typed
 from app.contracts.box_statistics import ABOUT_VALUES, Statistic
-from app.contracts.boxes import Bounds, BoxesSpec, MissingCells
+from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
 from app.errors import FieldError, pointer
@@ -33,7 +33,7 @@ def lacks_values(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind) -> bo
 
 def complete_records(spec: BoxesSpec, profile: Profile) -> int:
     """The most records that can take part: all, or those left by the column with most missing values."""
-    if spec.missing is not MissingCells.DROP:
+    if spec.missing is not MissingValues.DROP:
         return profile.rows
     columns, kinds = named(profile), kinds_of(spec, profile)
     missing = (columns[name].missing for name, kind in kinds.items() if lacks_values(spec, columns[name], kind))
@@ -64,7 +64,7 @@ def _unusable(
     spec: BoxesSpec, index: int, column: DatasetColumn, kind: ColumnKind, profile: Profile
 ) -> Iterator[FieldError]:
     where = pointer("columns", index)
-    if spec.missing is MissingCells.REFUSE and lacks_values(spec, column, kind):
+    if spec.missing is MissingValues.REFUSE and lacks_values(spec, column, kind):
         yield FieldError(
             where, f"column {column.name!r} has {column.missing} missing values: {_ways_out(column, kind)}"
         )

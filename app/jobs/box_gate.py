@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from app.contracts.box_columns import ColumnKind
 from app.contracts.box_statistics import ABOUT_VALUES, StatisticKind
-from app.contracts.boxes import BoxesSpec, Content, MissingCells, RareRecords, ReleasedWeights
+from app.contracts.boxes import BoxesSpec, Content, MissingValues, RareRecords, ReleasedWeights
 from app.errors import FieldError, pointer
 
 #: Fields that have one value only until what they are for is there: field -> the value that is.
@@ -30,7 +30,7 @@ def _plain(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> bool:
     asked = (spec.person, spec.survey_weight, spec.t, spec.alpha, spec.count_keep and spec.keep, spec.minimum_width)
     return (
         not any(asked)
-        and spec.missing is not MissingCells.PATTERN
+        and spec.missing is not MissingValues.PATTERN
         and ColumnKind.NOMINAL not in kinds.values()
         and not any(one.kind in (*ABOUT_VALUES, StatisticKind.QUANTILE) for one in spec.statistics or ())
     )

@@ -15,7 +15,12 @@ from app.jobs.links import remove_links
 from app.storage.protocol import Storage
 
 #: With these fields a release is asked and attacked; each of them is told by its public provenance as well.
-_OF_THE_RELEASE: Final = ("method", "columns", "keep", "k", "bounds", "domains", "model", "scaling")
+_TOLD: Final = (
+    "method", "columns", "ordinal", "keep", "k", "bounds", "domains", "grid", "ddof", "rare_records", "missing",
+    "model", "scaling",
+)  # fmt: skip
+#: With these a draft is composed again before it is published.
+_COMPOSED: Final = ("person", "sensitive", "gate")
 _SHOWN: Final = frozenset(JobKind)
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100
@@ -112,4 +117,4 @@ def _kept(found: Erasable) -> dict[str, Any]:
     """What is needed of the specification for as long as its release is there."""
     if found.release_id is None:
         return {}
-    return {name: found.spec[name] for name in _OF_THE_RELEASE if name in found.spec}
+    return {name: found.spec[name] for name in (*_TOLD, *_COMPOSED) if name in found.spec}

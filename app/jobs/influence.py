@@ -1,7 +1,7 @@
 """What the specifications of `influence` and `frontier` and what they name decide before a job is accepted."""
 
 from app.contracts.influence import FrontierSpec, InfluenceSpec
-from app.contracts.inputs import listed
+from app.contracts.inputs import ReleaseInput, listed
 from app.errors import FieldError
 from app.jobs import boxes
 from app.jobs.inputs import Given
@@ -16,10 +16,18 @@ def fill_influence(spec: InfluenceSpec, given: Given) -> InfluenceSpec:
 def check_influence(spec: InfluenceSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on these releases, each with its pointer."""
     return [
-        FieldError(f"/{role}", f"its original is {one.dataset_id}: audit it by itself")
+        FieldError(f"/{role}", wrong)
         for role, one in listed(given.releases, "release_ids").items()
-        if one.dataset_id != spec.dataset_id
+        if (wrong := _wrong(spec, one)) is not None
     ]
+
+
+def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
+    if "dataset_id" not in release.spec:
+        return "its job was deleted, and with it how it was made: it cannot be made again without a record"
+    if release.dataset_id != spec.dataset_id:
+        return f"its original is {release.dataset_id}: audit it by itself"
+    return None
 
 
 def fill_frontier(spec: FrontierSpec, given: Given) -> FrontierSpec:

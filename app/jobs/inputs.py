@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from app.contracts.datasets import DatasetState, Profile
 from app.contracts.ids import Named, Reference, references
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.db.repositories import inputs
+from app.db.repositories.release_access import Viewer
 from app.db.session import Connection
 from app.errors import FieldError
 
@@ -22,7 +23,7 @@ _NOT_READY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Given(Inputs):
-    """What a specification names, by its fields; all of it is the asker's own and there."""
+    """What a specification names, by its fields; all of it is there for the asker."""
 
     #: Draws from the data of the first dataset that were ever published; 0 for methods whose draws do not add up.
     earlier_draws: int = 0
@@ -33,10 +34,20 @@ class Given(Inputs):
 
 
 class LookUp:
-    """Looks ids up in one transaction, in which nothing that it has found can be deleted."""
+    """Looks ids up in one transaction, in which nothing that it has found can be deleted.
 
-    def __init__(self, connection: Connection, *, owner: str) -> None:
-        self._connection, self._owner = connection, owner
+    Parameters
+    ----------
+    connection
+        Of that transaction.
+    owner
+        Whose datasets, releases and jobs are there.
+    viewer
+        Where releases are only asked: for whom they are there, instead of their owner.
+    """
+
+    def __init__(self, connection: Connection, *, owner: str, viewer: Viewer | None = None) -> None:
+        self._connection, self._owner, self._viewer = connection, owner, viewer
         self._found: dict[str, DatasetInput | ReleaseInput | JobInput] = {}
         self.errors: list[FieldError] = []
 
@@ -64,7 +75,7 @@ class LookUp:
                 self.errors.append(FieldError(one.pointer, told))
 
     def _find(self, one: Reference) -> str | None:
-        found = _LOCKS[one.kind](self._connection, self._owner, one.id)
+        found = self._lock(one)
         wrong = f"there is no {one.kind} with this id" if found is None else None
         if isinstance(found, DatasetInput) and found.state is not DatasetState.READY:
             wrong = _NOT_READY[found.state]
@@ -74,20 +85,15 @@ class LookUp:
             self._found[one.role] = found
         return wrong
 
-
-def _dataset(connection: Connection, owner: str, wanted: str) -> DatasetInput | None:
-    return inputs.lock_dataset(connection, owner=owner, dataset_id=wanted)
-
-
-def _release(connection: Connection, owner: str, wanted: str) -> ReleaseInput | None:
-    return inputs.lock_release(connection, owner=owner, release_id=wanted)
-
-
-def _job(connection: Connection, owner: str, wanted: str) -> JobInput | None:
-    return inputs.lock_job(connection, owner=owner, job_id=wanted)
-
-
-_LOCKS: Final = {Named.DATASET: _dataset, Named.RELEASE: _release, Named.JOB: _job}
+    def _lock(self, one: Reference) -> DatasetInput | ReleaseInput | JobInput | None:
+        mine: dict[str, Any] = {"connection": self._connection, "owner": self._owner}
+        if one.kind is Named.DATASET:
+            return inputs.lock_dataset(**mine, dataset_id=one.id)
+        if one.kind is Named.JOB:
+            return inputs.lock_job(**mine, job_id=one.id)
+        if self._viewer is not None:
+            return inputs.lock_readable(self._connection, viewer=self._viewer, release_id=one.id)
+        return inputs.lock_release(**mine, release_id=one.id)
 
 
 def _of(kind: type[T], found: Mapping[str, object]) -> dict[str, T]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
+from app.contracts.changes import ReleaseChanges
 from app.contracts.findings import Finding, Severity
 from app.contracts.flags import Flag
 from app.contracts.log import LogAction
 from app.contracts.releases import Publish, PublishRequest, Readers, ReleaseState
 from app.contracts.review import Review
-from app.db.repositories import families, log, publications
+from app.db.repositories import families, log, publications, releases
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection, Database
 from app.errors import (
@@ -246,21 +247,26 @@ def withdraw_locked(connection: Connection, *, owner: str, key_id: str | None, r
     log.append(connection, owner=owner, action=LogAction.WITHDREW, subject=release_id, key_id=key_id, facts=facts)
 
 
-def share(*, database: Database, owner: str, key_id: str, release_id: str, readers: Readers) -> None:
-    """Say who reads a release beside its owner.
+def describe(*, database: Database, owner: str, key_id: str, release_id: str, asked: ReleaseChanges) -> None:
+    """Change what a release is called, and who reads it beside its owner: all of it or nothing.
 
     Raises
     ------
     NotFoundError
         If there is no such release.
     """
+    changes = asked.changes()
+    shared = changes.pop("readers", None) is not None
     with database.unit_of_work() as unit:
         _locked(unit.connection, owner=owner, release_id=release_id)
-        publications.set_readers(unit.connection, release_id=release_id, readers=readers)
-        facts = {"readers": _told(readers)}
-        log.append(
-            unit.connection, owner=owner, action=LogAction.SHARED, subject=release_id, key_id=key_id, facts=facts
-        )
+        if changes:
+            releases.describe(unit.connection, release_id=release_id, changes=changes)
+        if shared:
+            publications.set_readers(unit.connection, release_id=release_id, readers=asked.readers)
+            facts = {"readers": _told(asked.readers)}
+            log.append(
+                unit.connection, owner=owner, action=LogAction.SHARED, subject=release_id, key_id=key_id, facts=facts
+            )
 
 
 def _locked(connection: Connection, *, owner: str, release_id: str) -> Publishable:
@@ -283,8 +289,9 @@ def _told(readers: Readers) -> Any:
 
 
 def _lock(connection: Connection, *, family_id: str | None, composed_after: int | None) -> None:
-    if family_id is None:
+    """Lock the family of a release, which is as it was when they were composed: neither erased nor another one's."""
+    if family_id is None and composed_after is None:
         return
-    published = families.lock(connection, family_id=family_id)
-    if published is not None and published != composed_after:
-        raise PublishedMeanwhileError("releases of the same data were published since this one was composed with them")
+    published = None if family_id is None else families.lock(connection, family_id=family_id)
+    if published is None or published != composed_after:
+        raise PublishedMeanwhileError("what is published of the same data has changed since this one was composed")

@@ -9,41 +9,27 @@ from app.contracts.methods import METHODS
 from app.contracts.publication import PublicationSpec
 from app.contracts.releases import PublishRequest
 from app.db.job_record import JobRecord
-from app.db.repositories import releases
-from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import ConflictError, InvalidError, NotFoundError
 from app.jobs.accept import accept
 from app.queue import JobQueue
 from app.releases import publishing
+from app.releases.access import viewer_of
 
 #: How long the job and its result are there.
 KEPT: Final = timedelta(hours=1)
 _RELEASE: Final = "/release_id"
 
 
-def look(*, database: Database, viewer: Viewer, spec: JobSpec) -> None:
-    """Whether the release that a question names is there for whoever asks: of drafts, keepers ask.
-
-    Raises
-    ------
-    NotFoundError
-        If it is not.
-    """
-    with database.read() as connection:
-        if not releases.is_there(connection, viewer=viewer, release_id=getattr(spec, "release_id", "")):
-            raise NotFoundError("there is no release with this id")
-
-
 def ask(
     *, database: Database, broker: JobQueue, principal: Principal, spec: JobSpec, max_unfinished: int, now: datetime
 ) -> JobRecord:
-    """Accept a question to the release that the specification names.
+    """Accept a question to the release that the specification names, if it is there for whoever asks.
 
     Raises
     ------
     NotFoundError
-        If there is no such release, it was deleted, or it is another owner's.
+        If there is no such release, it was deleted, or it is not for this key: drafts are for keepers.
     InvalidError
         If the question does not fit the release.
     TooManyJobsError
@@ -58,6 +44,7 @@ def ask(
             spec=spec,
             max_unfinished=max_unfinished,
             forgotten_at=now + KEPT,
+            viewer=viewer_of(principal),
         )
     except InvalidError as error:
         if any(field.pointer == _RELEASE for field in error.errors):

@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from app.contracts.changes import ReleaseChanges
 from app.contracts.methods import public_statistics
 from app.contracts.releases import Release, ReleaseFormat
 from app.db.repositories import releases
-from app.db.repositories.release_access import Viewer, keeper_of
+from app.db.repositories.release_access import Viewer
 from app.db.repositories.releases import ReleaseFile, ReleaseFilter
 from app.db.session import Database
 from app.errors import NotFoundError
 
 __all__ = [
-    "ReleaseFile", "ReleaseFilter", "describe_release", "list_releases", "read_file", "read_provenance",
+    "ReleaseFile", "ReleaseFilter", "list_releases", "read_file", "read_provenance",
     "read_release", "read_statistics",
 ]  # fmt: skip
 
@@ -32,21 +31,6 @@ def read_release(*, database: Database, viewer: Viewer, release_id: str) -> Rele
     if found is None:
         raise _absent()
     return found
-
-
-def describe_release(*, database: Database, owner: str, release_id: str, asked: ReleaseChanges) -> None:
-    """Change name or labels of the owner's release; errors as of `read_release`."""
-    changes = asked.changes()
-    changes.pop("readers", None)
-    if not changes:
-        read_release(database=database, viewer=keeper_of(owner), release_id=release_id)
-        return
-    with database.unit_of_work() as unit:
-        there = "\x00" not in release_id and releases.describe(
-            unit.connection, owner=owner, release_id=release_id, changes=changes
-        )
-    if not there:
-        raise _absent()
 
 
 def list_releases(

@@ -64,7 +64,8 @@ def keeper(service: Service) -> Iterator[Any]:
 def full_job(service: Service, keeper: Any, headers: dict[str, str] | None = None) -> tuple[str, str, dict[str, Any]]:
     """A succeeded job with a release, and something restricted in every place that can hold it."""
     dataset_id = service.dataset()
-    asked = body(dataset_id, labels={"of": SECRET}, seed=7771)
+    gate = [{"method": "composition", "require": {"k": 20}}]
+    asked = body(dataset_id, labels={"of": SECRET}, seed=7771, gate=gate)
     job_id = keeper.post("/v1/anonymizations", json=asked, headers=headers).json()["id"]
     claimed = service.claim(job_id)
     service.finish(claimed, whole=json.dumps({"true_value": SECRET}).encode())
@@ -105,8 +106,11 @@ def test_nothing_restricted_is_left_of_a_deleted_job(service: Service, keeper: A
 def test_with_its_release_the_last_of_a_deleted_job_goes(service: Service, keeper: Any) -> None:
     job_id, release_id, _ = full_job(service, keeper)
     keeper.delete(f"/v1/jobs/{job_id}")
-    assert service.row(job_id).spec == {"method": "boxes", "columns": ["age", "hours"], "keep": [], "k": 5,
-                                        "bounds": "cells", "domains": {}}  # fmt: skip
+    assert service.row(job_id).spec == {
+        "method": "boxes", "columns": ["age", "hours"], "ordinal": {}, "keep": [], "k": 5, "bounds": "cells",
+        "domains": {}, "grid": {}, "ddof": 0, "rare_records": "keep", "missing": "refuse", "person": None,
+        "sensitive": [], "gate": [{"method": "composition", "require": {"k": 20.0}}],
+    }, "what its release is asked with, and composed with if it is a draft"  # fmt: skip
     assert keeper.delete(f"/v1/releases/{release_id}").status_code == 204
     assert service.row(job_id).spec == {}
     assert rows_with(service.database, "hours") == ["dataset"]

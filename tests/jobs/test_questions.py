@@ -125,6 +125,24 @@ def test_asking_takes_the_scope_of_reading_releases(service: Service, release_id
         assert bea.post(path, json=BODY).status_code == 404
 
 
+def test_whoever_reads_a_release_asks_it_in_a_job_of_their_own(service: Service, release_id: str) -> None:
+    path = f"/v1/releases/{release_id}"
+    with service.client() as keeper, service.client("bea", "releases:read") as bea:
+        for readers in (["bea"], "public"):
+            keeper.patch(path, json={"readers": readers})
+            asked = bea.post(f"{path}/count", json=BODY, headers=ASYNC)
+            assert asked.status_code == 202, asked.text
+            assert service.row(asked.json()["id"]).owner == "bea", "it counts against the asker's rate and limit"
+            service.finish(service.claim(asked.json()["id"]), whole=b'{"counts":[]}')
+            assert bea.get(f"/v1/jobs/{asked.json()['id']}/result").json() == {"counts": []}
+        audit = {"method": "linkage", "release_id": release_id}
+        with service.client("bea") as admin:
+            refused = admin.post("/v1/audits", json=audit)
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/release_id")
+        keeper.post(f"{path}/withdraw", json={"reason": "wrong unit"})
+        assert bea.post(f"{path}/count", json=BODY, headers=ASYNC).status_code == 404
+
+
 def test_whoever_asks_can_read_the_answer_and_no_other_job(service: Service, release_id: str) -> None:
     question = ask(service, release_id, ASYNC).json()["id"]
     service.run(question)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from app.contracts.box_columns import Hierarchy, NominalColumn
+from app.contracts.box_columns import Hierarchy, NominalColumn, typed
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError
 from tests.meta.project import ROOT
@@ -115,6 +115,19 @@ def test_a_set_is_its_lowest_common_class() -> None:
 def test_what_is_no_tree_is_refused(rows: tuple[tuple[str, ...], ...], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Hierarchy(rows=rows)
+
+
+def test_a_hierarchy_that_no_line_can_be_read_of_is_refused() -> None:
+    with pytest.raises(ValidationError, match="cannot be read"):
+        Hierarchy.model_validate({"csv": "a;" + "b" * 200_000})
+
+
+@pytest.mark.parametrize("column", [ColumnType.INTEGER, ColumnType.NUMBER])
+def test_numbers_that_no_column_holds_are_no_values(column: ColumnType) -> None:
+    for value in (10**400, "nan", "1e400", True):
+        with pytest.raises(ValueError, match="not"):
+            typed(value, column)
+    assert (typed("40.0", column), typed(2**53 + 1, ColumnType.INTEGER)) == (40, 2**53 + 1)
 
 
 @pytest.mark.skipif(not ARX.is_dir(), reason="no ../shared/data/adult/arx beside the project")

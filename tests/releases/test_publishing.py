@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
 from app.contracts.findings import Finding, Severity
@@ -128,6 +129,39 @@ def test_what_is_public_needs_a_key_unless_the_operator_says_otherwise(published
     release_id = draft(published)
     published.client.post(f"/v1/releases/{release_id}/publish", json={"readers": "public"})
     assert published.client.get(f"/v1/releases/{release_id}", headers={"Authorization": ""}).status_code == 401
+    address, process = published.processes.api(SUREBOX_PUBLIC_RELEASES="true", SUREBOX_PUBLIC_REQUESTS_PER_MINUTE="14")
+    own, other = draft(published), published.publish()
+    with httpx.Client(base_url=address, trust_env=False) as anybody:
+        at = f"/v1/releases/{release_id}"
+        parts = ("", "/statistics", "/provenance", "/data?format=csv")
+        assert [anybody.get(at + part).status_code for part in parts] == [200] * 4
+        assert [anybody.get(f"/v1/releases/{one}").status_code for one in (own, other)] == [404, 404]
+        shown = anybody.get(at).json()
+        assert (shown["findings"], shown["readers"], shown["family_id"]) == (None, None, None)
+        listed = [one["id"] for one in anybody.get("/v1/releases").json()["items"]]
+        assert (release_id in listed, own in listed, other in listed) == (True, False, False)
+        assert anybody.get(at, headers={"Authorization": "Bearer sb_wrong"}).status_code == 401
+        queries = {"queries": [{"age": [1, 2]}]}
+        refused = [anybody.post(f"{at}/count", json=queries), anybody.post(f"{at}/publish"), anybody.delete(at)]
+        refused += [anybody.get(path) for path in ("/v1/jobs", "/v1/log", f"/v1/jobs/{shown['job_id']}")]
+        assert [one.status_code for one in refused] == [401] * 6
+        published.client.post(f"{at}/withdraw", json={"reason": "wrong unit"})
+        assert anybody.get(at).status_code == 404
+        answers = [anybody.get(at).status_code for _ in range(8)]
+        assert answers[-1] == 429, "an address without a key has a rate of its own"
+    process.terminate()
+
+
+def test_who_may_write_and_not_read_drafts_is_not_shown_them(
+    published: Releases, make_releases: Callable[..., Releases]
+) -> None:
+    at = f"/v1/releases/{draft(published)}"
+    writer = make_releases(published.owner, scopes=("releases:write", "releases:read")).client
+    assert writer.patch(at, json={"name": "of May"}).status_code == 204
+    keeper = make_releases(published.owner, scopes=("releases:write", "jobs:read")).client
+    assert keeper.patch(at, json={"labels": {"month": "5"}}).json()["name"] == "of May"
+    assert keeper.patch(at, json={"name": "of June", "readers": []}).status_code == 403
+    assert keeper.get(at).json()["name"] == "of May", "all of it or nothing"
 
 
 def test_under_four_eyes_another_key_publishes(published: Releases) -> None:
@@ -176,6 +210,21 @@ def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> N
     assert published.client.delete(f"/v1/families/{family_id}").status_code == 204
     assert published.client.get(f"/v1/families/{family_id}").status_code == 404
     assert published.client.get("/v1/log?limit=1").json()["items"][0]["action"] == "erased"
+
+
+def test_a_draft_whose_family_was_erased_is_composed_again(published: Releases) -> None:
+    with published.processes.database.unit_of_work() as unit:
+        family_id = families.create(unit.connection, owner=published.owner)
+    release_id = draft(published, family_id=family_id, composed_after=0)
+    assert published.client.delete(f"/v1/families/{family_id}").status_code == 204
+    asked = {"database": published.processes.database, "owner": published.owner, "key_id": "key_other"}
+    with pytest.raises(PublishedMeanwhileError):
+        publishing.publish(
+            **asked, release_id=release_id, asked=PublishRequest(), four_eyes=False, certify=lambda *_: None
+        )
+    review = Review(family_id=family_id, composed_after=0)
+    with published.processes.database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
+        publishing.decide(unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False)
 
 
 def test_findings_are_told_where_they_are_refused() -> None:

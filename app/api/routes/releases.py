@@ -50,6 +50,8 @@ IfNoneMatch = Annotated[
 ]
 Range = Annotated[str | None, Header(alias="Range", description="One range of bytes, to go on with a download.")]
 IfRange = Annotated[str | None, Header(alias="If-Range", description="Send the range only if this is still the ETag.")]
+_SHARING = frozenset({Scope.RELEASES_PUBLISH})
+_READING = frozenset({Scope.RELEASES_READ})
 #: Where the name of a format is not how its files end.
 _SUFFIXES = {ReleaseFormat.CSV_ESCAPED: "escaped.csv"}
 _TEXT = r"^[^\x00]{1,200}$"
@@ -218,17 +220,19 @@ def get_release_provenance(
 )
 def update_release(release_id: ReleaseId, asked: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
     """Change what a release is called; labels that are sent take the place of all former ones."""
+    if "readers" in asked.model_fields_set and principal.missing(_SHARING):
+        raise ForbiddenError(
+            "this key lacks the scope releases:publish: who reads a release is said by one that has it"
+        )
     mine: dict[str, Any] = {"database": resources.database, "release_id": release_id}
-    if "readers" in asked.model_fields_set:
-        if principal.missing(frozenset({Scope.RELEASES_PUBLISH})):
-            raise ForbiddenError(
-                "this key lacks the scope releases:publish: who reads a release is said by one that has it"
-            )
-        publishing.share(**mine, owner=principal.owner, key_id=principal.key_id, readers=asked.readers)
-    read.describe_release(**mine, owner=principal.owner, asked=asked)
-    if principal.missing(frozenset({Scope.RELEASES_READ})):
+    publishing.describe(**mine, owner=principal.owner, key_id=principal.key_id, asked=asked)
+    viewer = viewer_of(principal)
+    if principal.missing(_READING) and not viewer.keeper:
         return Response(status_code=204)
-    return read.read_release(**mine, viewer=viewer_of(principal))
+    try:
+        return read.read_release(**mine, viewer=viewer)
+    except NotFoundError:  # a draft, or withdrawn: for keepers only
+        return Response(status_code=204)
 
 
 @router.delete(

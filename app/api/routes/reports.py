@@ -20,6 +20,7 @@ from app.auth.principal import Principal, Scope
 from app.contracts.reports import ReleaseReportSpec
 from app.db.repositories.job_results import StoredResult
 from app.errors import UnavailableError
+from app.releases import log
 from app.releases.access import viewer_of
 from app.releases.job_report import job_report
 from app.releases.report import release_report
@@ -51,9 +52,9 @@ async def get_release_report(release_id: ReleaseId, asked: Reader, if_none_match
         viewer=viewer_of(asked.principal),
         release_id=release_id,
     )
-    own = asked.principal.owner == spec.release["owner"]
-    answer = await answer_question(asked if own else _for(asked, spec), spec, sent=_page(if_none_match))
-    if answer.status_code == HTTPStatus.ACCEPTED and not own:
+    has_key = bool(asked.principal.owner)
+    answer = await answer_question(asked if has_key else _for(asked, spec), spec, sent=_page(if_none_match))
+    if answer.status_code == HTTPStatus.ACCEPTED and not has_key:
         raise UnavailableError("the report is being written; ask again in a moment", retry_after=5)
     return answer
 
@@ -71,11 +72,19 @@ async def get_job_report(job_id: JobId, asked: JobReader, if_none_match: IfNoneM
     spec = await run_in_threadpool(
         job_report, database=asked.resources.database, owner=asked.principal.owner, job_id=job_id
     )
+    await run_in_threadpool(
+        log.record_read,
+        database=asked.resources.database,
+        owner=asked.principal.owner,
+        key_id=asked.principal.key_id,
+        subject=job_id,
+        what="report",
+    )
     return await answer_question(asked, spec, sent=_page(if_none_match))
 
 
 def _for(asked: Questioner, spec: ReleaseReportSpec) -> Questioner:
-    """Readers beyond the owner are answered from a job of the owner's, of which they see the page alone."""
+    """Readers without a key are answered from a job of the owner's, of which they see the page alone."""
     owner = str(spec.release["owner"])
     return replace(asked, principal=Principal(owner, asked.principal.key_id, frozenset({Scope.RELEASES_READ})))
 

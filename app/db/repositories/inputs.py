@@ -17,6 +17,7 @@ from app.db.models.job_input import job_input
 from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
+from app.db.repositories.release_access import Viewer, visible
 
 _original = dataset.alias("original")
 #: A link goes with the release, with its job and with its original; what is to be removed is already gone.
@@ -53,9 +54,13 @@ def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> Data
 
 def lock_release(connection: Connection, *, owner: str, release_id: str) -> ReleaseInput | None:
     """The owner's release of this id, which cannot be deleted until the transaction ends."""
-    mine = _RELEASE.where(release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
-    row = _first(connection, mine.with_for_update(read=True, of=release), release_id)
-    return None if row is None else _release(row)
+    mine = (release.c.owner == owner, release.c.deleted_at.is_(None))
+    return _locked_release(connection, _RELEASE.where(*mine), release_id)
+
+
+def lock_readable(connection: Connection, *, viewer: Viewer, release_id: str) -> ReleaseInput | None:
+    """The release of this id that is there for whoever asks; it cannot be deleted until the transaction ends."""
+    return _locked_release(connection, _RELEASE.where(visible(viewer)), release_id)
 
 
 def lock_job(connection: Connection, *, owner: str, job_id: str) -> JobInput | None:
@@ -80,6 +85,12 @@ def of_job(connection: Connection, *, job_id: str) -> Inputs:
         {row.role: _release(releases[row.release_id]) for row in roles if row.release_id is not None},
         {row.role: _job(jobs[row.source_job_id]) for row in roles if row.source_job_id is not None},
     )
+
+
+def _locked_release(connection: Connection, there: Select[Any], release_id: str) -> ReleaseInput | None:
+    named = there.where(release.c.id == release_id).with_for_update(read=True, of=release)
+    row = _first(connection, named, release_id)
+    return None if row is None else _release(row)
 
 
 def _first(connection: Connection, statement: Select[Any], wanted: str) -> RowMapping | None:

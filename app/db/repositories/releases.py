@@ -119,15 +119,6 @@ def get(connection: Connection, *, viewer: Viewer, release_id: str) -> Release |
     return None if row is None else _release(row, viewer)
 
 
-def is_there(connection: Connection, *, viewer: Viewer, release_id: str) -> bool:
-    """Whether the release is there for whoever asks."""
-    if "\x00" in release_id:
-        return False
-    return (
-        connection.execute(select(release.c.id).where(visible(viewer), release.c.id == release_id)).first() is not None
-    )
-
-
 def list_releases(
     connection: Connection, *, viewer: Viewer, only: ReleaseFilter, before: tuple[datetime, str] | None, limit: int
 ) -> list[Release]:
@@ -181,16 +172,9 @@ def get_public_provenance(connection: Connection, *, viewer: Viewer, release_id:
     return connection.execute(statement).scalar_one_or_none()
 
 
-def describe(connection: Connection, *, owner: str, release_id: str, changes: Mapping[str, Any]) -> bool:
-    """Change what the owner calls a release; False when there is none."""
-    mine = update(release).where(_visible(owner), release.c.id == release_id)
-    return connection.execute(mine.values(**changes)).rowcount == 1
-
-
-def lock(connection: Connection, *, owner: str, release_id: str) -> bool:
-    """Keep submissions away from the owner's release until the transaction ends; False when there is none."""
-    statement = select(release.c.id).where(_visible(owner), release.c.id == release_id).with_for_update()
-    return connection.execute(statement).first() is not None
+def describe(connection: Connection, *, release_id: str, changes: Mapping[str, Any]) -> None:
+    """Change what the owner calls a release that is locked."""
+    connection.execute(update(release).where(release.c.id == release_id).values(**changes))
 
 
 def mark_deleted(connection: Connection, *, release_id: str, now: datetime) -> None:
@@ -214,10 +198,6 @@ def files_of_deleted(connection: Connection, *, limit: int, release_id: str | No
 def forget_files(connection: Connection, *, keys: Sequence[str]) -> None:
     """The bytes under these keys are gone."""
     connection.execute(delete(release_file).where(release_file.c.key.in_(keys)))
-
-
-def _visible(owner: str) -> Any:
-    return (release.c.owner == owner) & release.c.deleted_at.is_(None)
 
 
 def _select(viewer: Viewer, there: Any = None) -> Select[Any]:

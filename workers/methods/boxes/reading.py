@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
-from app.contracts.boxes import Bounds, BoxesSpec, MissingCells
+from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_verify.core.types import FloatArray
@@ -194,7 +194,7 @@ def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64
         for name, column in zip(order.nominal, found.coded, strict=True)
     ]
     counts = {name: int(np.count_nonzero(each)) for name, each in zip(order.place, lacking, strict=True)}
-    if spec.missing is MissingCells.REFUSE and any(counts.values()):
+    if spec.missing is MissingValues.REFUSE and any(counts.values()):
         errors = [
             FieldError(_place(spec, name), f"column {name!r} has {count} missing values")
             for name, count in counts.items()
@@ -202,7 +202,7 @@ def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64
         ]
         raise InvalidError("missing values; `missing` says what may become of them", errors=errors)
     rows = np.arange(len(found.values))
-    if spec.missing is MissingCells.DROP and any(counts.values()):
+    if spec.missing is MissingValues.DROP and any(counts.values()):
         incomplete = np.zeros(len(rows), dtype=np.bool_)
         for each in lacking:
             if len(each):

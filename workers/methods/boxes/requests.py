@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from app.contracts.box_columns import ColumnKind
-from app.contracts.boxes import BoxesSpec, MissingCells, Partition, RareRecords
+from app.contracts.boxes import BoxesSpec, MissingValues, Partition, RareRecords
 from app.errors import FieldError, InfeasibleError, InvalidError, SureboxError, pointer
 from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
@@ -69,7 +69,7 @@ def request(
         ddof=spec.ddof,
         columns=numeric_kinds(spec, order, kinds),
         nominal=found.nominal,
-        patterns=spec.missing is MissingCells.PATTERN,
+        patterns=spec.missing is MissingValues.PATTERN,
         snug_records=spec.snug_records,
         suppress_at_most=spec.suppress_at_most,
         survey=found.survey,
