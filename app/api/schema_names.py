@@ -51,6 +51,7 @@ def name_bodies(paths: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(made: str) -> str:
+    made = made.rpartition("__")[2]  # FastAPI puts the module before names that two models have
     if made.endswith(_INPUT):
         return made.removesuffix(_INPUT)
     if made.endswith(_OUTPUT):

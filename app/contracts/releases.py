@@ -26,10 +26,11 @@ class Publish(StrEnum):
     DRAFT = "draft"
 
 
+#: The list comes first: generated clients try the ways in their order, and take a constant for all that is not null.
 Readers = TypeAliasType(
     "Readers",
     Annotated[
-        Literal["public"] | Annotated[tuple[Short, ...], Field(max_length=1000)],
+        Annotated[tuple[Short, ...], Field(max_length=1000)] | Literal["public"],
         Field(description="Owners who read the release beside its own; `public`: everybody."),
     ],
 )

@@ -11,9 +11,10 @@ from app.api.schema_names import renamed
 from app.contracts.methods import METHODS
 
 REFERENCE = "#/components/schemas/"
-#: Fields that answers may do without: members that a problem has none of, lists that stand in the whole result only.
+#: Fields that answers may do without: what a problem or a key has none of, lists that stand in the whole result only.
 ABSENT = {
     "Problem": {"errors", "missing"},
+    "PublicKey": {"exp", "revoked"},
     "CountsSummary": {"counts"},
     "ClassifiedSummary": {"labels", "probabilities"},
     "SwapsSummary": {"generations", "swap_list", "swap_list_complete"},
@@ -175,7 +176,9 @@ def test_headers_are_spelt_as_rfcs_spell_them(made: dict[str, Any]) -> None:
     assert all(re.fullmatch(r"[A-Z][a-z]+(-([A-Z][a-z]+|ID))*", name) for name in names), names
 
 
-def test_two_schemas_never_get_one_name() -> None:
-    schemas = {"Statistic-Output": {}, "FilledStatistic": {}}
+@pytest.mark.parametrize(
+    "names", [("Statistic-Output", "FilledStatistic"), ("app__one__FilledStatistic", "app__other__FilledStatistic")]
+)
+def test_two_schemas_never_get_one_name(names: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="FilledStatistic"):
-        renamed({"components": {"schemas": schemas}})
+        renamed({"components": {"schemas": {name: {} for name in names}}})

@@ -154,8 +154,8 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
     return {
         "kind": each.kind,
         "of": list(each.of),
-        **({} if each.p is None else {"p": each.p}),
-        **({} if each.values is None else {"values": list(each.values)}),
+        "values": None if each.values is None else list(each.values),
+        "p": each.p,
         "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
         "estimate": shape([part.estimate for part in parts]),
         "linear": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),

@@ -21,7 +21,7 @@ from app.releases.access import viewer_of
 router = APIRouter(tags=["releases"])
 
 Publisher = Annotated[Principal, Depends(require("releases:publish"))]
-PublishBody = Annotated[PublishRequest, Body(openapi_examples=PUBLISHING)]
+PublishBody = Annotated[PublishRequest | None, Body(openapi_examples=PUBLISHING)]
 WithdrawBody = Annotated[WithdrawRequest, Body(openapi_examples=WITHDRAWING)]
 _ANSWERS = responses(400, 404, 409, 413, 415, 422, 429)
 
@@ -37,7 +37,7 @@ _ANSWERS = responses(400, 404, 409, 413, 415, 422, 429)
     },
 )
 def publish_release(
-    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: PublishBody | None = None
+    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: PublishBody = None
 ) -> Any:
     """Publish a draft; findings that stand are named in `accept`.
 

@@ -14,7 +14,7 @@ from app.api.instants import CreatedAfter
 from app.api.negotiation import accepted_format
 from app.api.pagination import After, PageDep, page
 from app.api.problems import problem_response, responses
-from app.api.schemas.examples import NAMES
+from app.api.schemas.examples import RELEASE_CHANGES
 from app.api.schemas.releases import (
     ARTIFACT,
     HEADERS_ONLY,
@@ -37,7 +37,7 @@ router = APIRouter(tags=["releases"])
 ReleaseId = Annotated[str, Path(description="Id of a release.")]
 #: Keepers read drafts too, and need no other scope for that; what is public needs no key where that is allowed.
 Reader = Annotated[Principal, Depends(require("releases:read", instead=("jobs:read",), public=True))]
-NamingBody = Annotated[ReleaseChanges, Body(openapi_examples=NAMES)]
+NamingBody = Annotated[ReleaseChanges, Body(openapi_examples=RELEASE_CHANGES)]
 Writer = Annotated[Principal, Depends(require("releases:write"))]
 Format = Annotated[
     ReleaseFormat | None, Query(alias="format", description="Format of the file; without it `Accept` decides.")

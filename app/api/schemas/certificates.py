@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from app.api.schemas.releases import ARTIFACT
-from app.contracts.base import Contract
+from app.contracts.base import Contract, may_lack
 
 
 class EnvelopeSignature(Contract):
@@ -33,6 +33,8 @@ class RevokedKey(Contract):
 
 class PublicKey(Contract):
     """One public key (RFC 8037), with the times in which it signs."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("exp", "revoked"))
 
     kty: str = Field(description="`OKP`.")
     crv: str = Field(description="`Ed25519`.")

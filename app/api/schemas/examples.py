@@ -234,6 +234,8 @@ NAMES: Final = _named(
     }
 )
 
+RELEASE_CHANGES: Final = NAMES | _named({"who else reads it": {"readers": ["health", "transport"]}})
+
 PUBLISHING: Final = _named(
     {
         "as it is": {},
@@ -242,7 +244,12 @@ PUBLISHING: Final = _named(
         "for everybody": {"readers": "public"},
     }
 )
-WITHDRAWING: Final = _named({"with its reason": {"reason": "superseded by the corrected delivery"}})
+WITHDRAWING: Final = _named(
+    {
+        "a corrected one follows": {"reason": "superseded by the corrected delivery"},
+        "it may not be used any more": {"reason": "the consent to this use was withdrawn"},
+    }
+)
 
 _CSV: Final = "region,age,hours,way,income,sex,job\nR04,22,55,3,30500,1,army\nR11,41,38,1,,2,other\n"
 _QUOTED: Final = 'name,wage\n"Ålesund, centre",1203.5\nBergen,998\n'
