@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
 
 from app.contracts.jobs import JobState
 from app.db.models.all import metadata
@@ -287,5 +288,5 @@ def test_a_finished_row_loses_what_is_restricted_and_does_not_change_otherwise(s
         "result_erased_at = now(), result = NULL, result_shown = NULL, spec = '{\"k\": 1}'",
         "result_erased_at = now(), result = NULL, result_shown = NULL, state = 'failed'",
     ):
-        with pytest.raises(Exception, match="must not change"), service.database.unit_of_work() as unit:
+        with pytest.raises(DBAPIError, match="must not change"), service.database.unit_of_work() as unit:
             unit.connection.execute(text(f"UPDATE job SET warnings = '[]', {change} WHERE id = :id"), {"id": job_id})

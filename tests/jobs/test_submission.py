@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 import redis
 
-from app.contracts.jobs import JobKind
-from app.contracts.methods import NOT_BUILT
 from tests.jobs.service import Service, body
 
 API_FIELDS = [
@@ -91,15 +89,6 @@ def test_another_owners_dataset_is_as_absent_as_one_that_is_not_there(service: S
         absent = client.post("/v1/anonymizations", json=body("ds_absent")).json()
     assert theirs == absent
     assert theirs["errors"][0]["pointer"] == "/dataset_id"
-
-
-@pytest.mark.parametrize("method", sorted(NOT_BUILT[JobKind.AUDIT]))
-def test_an_audit_of_the_contract_that_is_not_built_is_refused_by_name(shared: Service, method: str) -> None:
-    with shared.client() as client:
-        answer = client.post("/v1/audits", json={"method": method})
-    assert answer.status_code == 422
-    assert answer.json()["type"] == "/problems/not-built"
-    assert [error["pointer"] for error in answer.json()["errors"]] == ["/method"]
 
 
 @pytest.mark.parametrize("path", ["/v1/anonymizations", "/v1/audits"])

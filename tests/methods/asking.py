@@ -24,7 +24,11 @@ def run(client: httpx.Client, spec: dict[str, Any], *, kind: str = "anonymizatio
     """Run a job to its end, whatever that is."""
     answer = client.post(f"/v1/{kind}", json=spec, headers={"Prefer": "wait=30"})
     assert answer.status_code in {httpx.codes.OK, httpx.codes.ACCEPTED}, answer.text
-    job: dict[str, Any] = answer.json()
+    return ended(client, answer.json())
+
+
+def ended(client: httpx.Client, job: dict[str, Any]) -> dict[str, Any]:
+    """A job at its end."""
     waited = 0.0
     while job["state"] in {"queued", "running"}:
         assert waited < SECONDS, job

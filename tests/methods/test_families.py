@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import released, succeed, upload
+from tests.methods.asking import ended, released, succeed, upload
 from tests.methods.densities import upload_frame
 from tests.servers import short_folder
 from tests.service import Service, bare_environment, serving
@@ -167,9 +167,7 @@ def test_two_that_are_published_at_once_are_composed_with_each_other(client: htt
     assert client.post(paths[0]).status_code == 200
     answer = client.post(paths[1], headers={"Prefer": "wait=30"})
     assert answer.status_code == 202
-    job = answer.json()
-    while job["state"] in {"queued", "running"}:
-        job = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=10"}).json()
+    job = ended(client, answer.json())
     assert (job["state"], [one["audit"] for one in job["findings"]]) == ("succeeded", ["composition"])
     assert state(client, drafts[1]) == "draft"
     assert client.post(paths[1]).status_code == 409

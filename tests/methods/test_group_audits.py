@@ -1,5 +1,6 @@
 """What rules and classifiers see of a file, before and after its bases are masked, run without a service."""
 
+import json
 from typing import Any
 
 import polars as pl
@@ -62,9 +63,7 @@ def test_masked_places_stand_out_nowhere_in_the_profile(bench: Bench, masked: di
 def test_the_profile_of_a_file_is_what_the_rules_say_record_by_record(bench: Bench) -> None:
     whole = bench.run({"method": "group_profile", "model_job_id": "model home", "dataset_ids": ["home"]}).result
     assert whole["passed"] is None
-    rules = [
-        rule["terms"] for rule in __import__("json").loads((bench.folder / "model home.json").read_text())["rules"]
-    ]
+    rules = [rule["terms"] for rule in json.loads((bench.folder / "model home.json").read_text())["rules"]]
     inside = in_range(pl.read_parquet(bench.folder / "home.parquet"))
     fits = [member(record, rules, VARIABLES) for record in inside.iter_rows(named=True)]
     (file,) = whole["files"]

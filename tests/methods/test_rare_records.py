@@ -119,15 +119,16 @@ def test_the_release_tells_neither_what_is_missing_nor_what_it_changed(
 ) -> None:
     job = ask(client, adult[0], rare_records=rare)
     result = job["result"]
+    # where a range is a point the boxes themselves leave one value of each row
+    unknown = [one for one in result["statistics"] if not math.isclose(*one["guaranteed"], rel_tol=1e-9)]
+    assert len(unknown) >= len(result["statistics"]) / 2
     said = {result["records"], result["dismissed"]}
     for part in ("", "/statistics", "/provenance"):
         answer = client.get(f"/v1/releases/{job['release_id']}{part}")
         assert answer.status_code == httpx.codes.OK
         assert not RESTRICTED & _names(answer.json())
         assert not said & _numbers(answer.json())
-        for statistic in result["statistics"]:
-            if math.isclose(*statistic["guaranteed"], rel_tol=1e-9):
-                continue  # the boxes themselves leave one value of each row
+        for statistic in unknown:
             assert not {statistic["true_value"], statistic["shift"]} & _numbers(answer.json())
     provenance = client.get(f"/v1/releases/{job['release_id']}/provenance").json()
     assert ("weighed_by" in _names(provenance)) == (rare == "weigh"), "weights can be computed again by anyone"
@@ -193,7 +194,7 @@ def test_marked_boxes_are_all_published_with_ranges_about_all_and_about_the_core
     rows = released(client, job)
     assert rows.height == job["result"]["kept"] == frame.height
     outside = rows.filter(~pl.col("core")).height
-    assert outside <= 0.05 * rows.height, "`dismiss_at_most`"
+    assert 0 < outside <= 0.05 * rows.height, "`dismiss_at_most`"
     assert rows.group_by("box").agg(pl.col("core").n_unique())["core"].to_list() == [1] * job["result"]["boxes"]
     x, weight = members(frame, rows.filter(pl.col("core")))
     for statistic in job["result"]["statistics"]:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import ended, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.questions import people
 
@@ -108,8 +108,7 @@ def test_a_page_goes_with_its_job(client: httpx.Client, dataset_id: str) -> None
     asked = client.get(f"/v1/jobs/{job['id']}/report", headers={"Prefer": "respond-async"})
     assert asked.status_code == httpx.codes.ACCEPTED
     location = asked.headers["location"]
-    while client.get(location, headers={"Prefer": "wait=10"}).json()["state"] not in {"succeeded", "failed"}:
-        pass
+    assert ended(client, client.get(location).json())["state"] == "succeeded"
     assert re.search("<!doctype html>", client.get(f"{location}/result").json()["html"])
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == httpx.codes.NO_CONTENT
     assert client.get(f"{location}/result").status_code == httpx.codes.NOT_FOUND

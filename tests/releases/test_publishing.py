@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from app.contracts.findings import Finding, Severity
 from app.contracts.releases import Publish, PublishRequest, ReleaseState
@@ -90,7 +91,7 @@ def test_the_log_is_a_chain_that_shows_every_change(published: Releases) -> None
         before = entry["hash"]
     for change in ("UPDATE log_entry SET subject = 'x'", "DELETE FROM log_entry"):
         with (
-            pytest.raises(Exception, match="only appended to"),
+            pytest.raises(DBAPIError, match="only appended to"),
             published.processes.database.unit_of_work() as unit,
         ):
             unit.connection.exec_driver_sql(f"{change} WHERE owner = '{published.owner}'")

@@ -7,8 +7,10 @@ whoever asks the same of the same boxes has the same ranges.
 import json
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
+
+import numpy as np
 
 from surebox_verify.boxes import Meaning
 from surebox_verify.core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
@@ -166,6 +168,26 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
     }
 
 
+def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> ReleasedBoxes:
+    """The boxes, with codebooks that have every value asked about: a declared value may be in no box.
+
+    Parameters
+    ----------
+    boxes : of the release.
+    questions : what is asked.
+    """
+    books = {name: list(book) for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)}
+    for each in questions:
+        values = each.values or ()
+        of = each.of if each.kind == "crosstab" else each.of[-1:] * len(values)
+        for name, value in zip(of, values, strict=False):  # a cross-table without values is one of all cells
+            if name in books and not any(_same(known, value) for known in books[name]):
+                books[name].append(value)
+    more = [len(books[name]) - held.shape[1] for name, held in zip(boxes.nominal, boxes.sets, strict=True)]
+    sets = tuple(np.pad(held, ((0, 0), (0, count))) for held, count in zip(boxes.sets, more, strict=True))
+    return replace(boxes, sets=sets, codebooks=tuple(tuple(books[name]) for name in boxes.nominal))
+
+
 def _placed(each: Question, boxes: ReleasedBoxes) -> Statistic:
     place = {name: index for index, name in enumerate((*boxes.numeric, *boxes.nominal))}
     unknown = [name for name in each.of if name not in place]
@@ -183,10 +205,14 @@ def _code(boxes: ReleasedBoxes, name: str, value: Any) -> int:
     """Code of a value of a nominal column; days and numbers by their text too."""
     book = boxes.codebooks[boxes.nominal.index(name)] if name in boxes.nominal else ()
     for code, known in enumerate(book):
-        if known == value or (known is not None and value is not None and str(known) == str(value)):
+        if _same(known, value):
             return code
     msg = f"no box of the release can hold {value!r} in {name!r}"
     raise UnreadableError(msg)
+
+
+def _same(known: Any, value: Any) -> bool:
+    return bool(known == value) or (known is not None and value is not None and str(known) == str(value))
 
 
 def _kind(each: Question) -> Kind:

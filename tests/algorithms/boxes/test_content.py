@@ -50,17 +50,13 @@ def test_the_mean_of_every_box_lies_in_its_interval(content: str, whole: bool, b
     x = rng.gamma(1.0, 40.0, (2000, 2))
     x = np.rint(x) if whole else x
     step = 1.0 if whole else None
-    if content_fault(content, 5, bounds, (step, step)):  # type: ignore[arg-type]
+    if (content, whole, bounds) == ("means", True, "tight"):
+        assert content_fault("means", 5, "tight", (step, step)), "who knows both ends and the mean knows too much"
         return
+    assert content_fault(content, 5, bounds, (step, step)) is None  # type: ignore[arg-type]
     boxes = boxed(x, bounds=bounds)
-    found = mean_intervals(
-        x,
-        boxes,
-        KEYS,
-        content=content,
-        steps=(step, step),
-        attained=bounds == "tight",  # type: ignore[arg-type]
-    )
+    attained = bounds == "tight"
+    found = mean_intervals(x, boxes, KEYS, content=content, steps=(step, step), attained=attained)  # type: ignore[arg-type]
     mean = np.stack([np.bincount(boxes.box, weights=x[:, j]) for j in range(2)], axis=1) / boxes.counts[:, None]
     there = ~np.isnan(found.lower)
     assert there.mean() > 0.5

@@ -8,6 +8,7 @@ import pytest
 from surebox_verify.ranges.contents import ContentColumn, content_column, content_pair
 from surebox_verify.ranges.pairs import content_work
 from surebox_verify.ranges.steps import RangeSteps
+from tests.algorithms.boxes.completions import tables_of_box
 
 Tables = tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray], list[list[np.ndarray]]]
 
@@ -20,8 +21,7 @@ def tables(seed: int, width: float) -> Tables:
     counts = rng.integers(2, 4, 2).astype(float)
     means, all_tables = np.zeros((2, 2, 2)), []
     for b in range(2):
-        points = list(itertools.product(*(np.arange(lower[b, j], upper[b, j] + 1.0) for j in (0, 1))))
-        every = [np.array(c) for c in itertools.combinations_with_replacement(points, int(counts[b]))]
+        every = tables_of_box([np.arange(lower[b, j], upper[b, j] + 1.0).tolist() for j in (0, 1)], int(counts[b]))
         sums = every[rng.integers(len(every))].sum(axis=0)
         low, high = sums - np.floor(width * rng.random(2)), sums + np.floor(width * rng.random(2))
         means[0, b], means[1, b] = low / counts[b], high / counts[b]

@@ -9,6 +9,7 @@ from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import components_of, estimates, reading_steps
 from surebox_verify.readings import Readings
+from tests.algorithms.boxes.completions import tables_of_box
 
 SEX, COLOUR = 2, 3  # nominal columns after two numeric ones, of 2 and 3 values
 ASKED = (
@@ -133,10 +134,8 @@ def test_correlations_reach_what_whole_numbers_at_attained_ends_reach(seed: int)
     readings = Readings(boxes, Meaning(attained=True, steps=(1.0, 1.0)))
     tables = []
     for b in range(2):
-        points = list(itertools.product(*(np.arange(lower[b, j], upper[b, j] + 1.0) for j in (0, 1))))
-        rows = (np.array(chosen) for chosen in itertools.combinations_with_replacement(points, 3))
-        held = [{lower[b, j], upper[b, j]} for j in (0, 1)]
-        tables.append([t for t in rows if all(held[j] <= set(t[:, j]) for j in (0, 1))])
+        ends = [[lower[b, j], upper[b, j]] for j in (0, 1)]
+        tables.append(tables_of_box([np.arange(low, high + 1.0).tolist() for low, high in ends], 3, ends))
     values: dict[str, list[float]] = {"covariance": [], "correlation": []}
     for parts in itertools.product(*tables):
         data = np.concatenate(parts)

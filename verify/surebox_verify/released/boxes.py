@@ -111,6 +111,17 @@ def boxes_of(
     )
 
 
+def weight_of(parameters: Mapping[str, Any]) -> str | None:
+    """The column of the rows' weights, of rare records or of a survey; None where all rows count 1.
+
+    Parameters
+    ----------
+    parameters : how the release was made, as far as that is public.
+    """
+    weighed = parameters.get("rare_records") == "weigh" or parameters.get("survey_weight") is not None
+    return "weight" if weighed else None
+
+
 def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Meaning:
     """What a release says of its bounds, beside the boxes.
 

@@ -1,0 +1,91 @@
+"""Every kind of release of boxes is verified from its files: what was published is what follows from them."""
+
+import datetime as dt
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from app.contracts.methods import public_statistics
+from surebox_verify.keys import read_keys
+from surebox_verify.verification import Finding, Report, verify
+from tests.methods.in_process import Bench
+from tests.verify.made import Issuer, statement
+from workers.methods.outcome import ReleaseDraft
+
+GRADES = ["low", "mid", "high"]
+ASKED: dict[str, dict[str, Any]] = {
+    "numbers": {},
+    "sample form": {"ddof": 1},
+    "texts": {"columns": ["age", "sex"]},
+    "texts, all kinds": {
+        "columns": ["age", "sex", "grade"],
+        "statistics": [
+            {"kind": "crosstab", "of": ["sex", "grade"]},
+            {"kind": "domain_mean", "of": ["age", "sex"]},
+            {"kind": "share", "of": ["grade"], "values": ["low", "mid"]},
+            {"kind": "quantile", "of": ["age"], "p": 0.5},
+        ],
+    },
+    "values that nobody has": {
+        "bounds": "tight", "columns": ["age", "grade"], "nominal": {"grade": {"values": [*GRADES, "none"]}},
+    },
+    "days": {"columns": ["born", "wage"]},
+    "an order": {"columns": ["age", "grade"], "ordinal": {"grade": GRADES}},
+    "patterns": {"columns": ["age", "gap"], "missing": "pattern"},
+    "snug": {"bounds": "snug", "domains": {"age": [0, 120], "wage": [0, 2000]}, "grid": {"wage": 1.0}},
+    "a survey": {"survey_weight": "weights"},
+    "marked": {"rare_records": "mark"},
+    "dismissed": {"rare_records": "dismiss"},
+    "weighed": {"rare_records": "weigh"},
+}  # fmt: skip
+IN_PARQUET_ONLY = {"texts", "texts, all kinds", "values that nobody has", "days", "an order"}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    bench, draw, rows = Bench(tmp_path_factory.mktemp("bench")), np.random.default_rng(1), 200
+    days = [dt.date(1960, 1, 1) + dt.timedelta(days=int(day)) for day in draw.integers(0, 20_000, rows)]
+    frame = pl.DataFrame({
+        "age": draw.integers(18, 80, rows), "wage": draw.lognormal(3, 1, rows), "sex": draw.choice(["f", "m"], rows),
+        "grade": draw.choice(GRADES, rows), "born": days, "weights": draw.uniform(0.5, 3, rows),
+    })  # fmt: skip
+    told = pl.Series(draw.random(rows) < 0.85)
+    bench.dataset("people", frame.with_columns(pl.when(told).then(pl.col("wage")).alias("gap")))
+    return bench
+
+
+def verified(draft: ReleaseDraft, file_format: str) -> Report:
+    """What a reader finds who has one file, and the certificate that the service would sign."""
+    files = {f"release.{name}": file.path.read_bytes() for name, file in draft.files.items()}
+    body = statement(files, json.loads(json.dumps(public_statistics("boxes", draft.statistics))))
+    body["predicate"]["parameters"] = json.loads(json.dumps(dict(draft.parameters)))
+    body["predicate"]["release"]["columns"] = [dict(column) for column in draft.columns]
+    issuer, name = Issuer.new(), f"release.{file_format}"
+    return verify({name: files[name]}, issuer.sign(body), read_keys(issuer.key_set()))
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_published_of_any_columns_follows_from_the_file(bench: Bench, name: str) -> None:
+    asked = {"method": "boxes", "dataset_id": "people", "columns": ["age", "wage"], "k": 5} | ASKED[name]
+    draft = bench.run(asked).release
+    assert draft is not None
+    report = verified(draft, "parquet")
+    assert (report.problems, report.unchecked) == ([], [])
+    assert len(report.statistics) >= 4
+    assert all(one.finding in found_of(one.kind) for one in report.statistics)
+    for file_format in ("csv", "ndjson"):
+        report = verified(draft, file_format)
+        if name in IN_PARQUET_ONLY:
+            assert (report.exit_code, report.statistics) == (2, [])
+            assert "Parquet" in report.unchecked[0]
+        else:
+            assert report.exit_code == 0
+            assert all(one.finding in found_of(one.kind) for one in report.statistics)
+
+
+def found_of(kind: str) -> set[Finding]:
+    """A correlation is searched for, in the order of the boxes: theirs in the file is another than the service's."""
+    return {Finding.VERIFIED, Finding.CONSISTENT} if kind == "correlation" else {Finding.VERIFIED}
