@@ -8,9 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
+
+from app.auth.keys import create_key
+from app.cli_settings import open_database
 
 READY_SECONDS = 240.0
 STOP_SECONDS = 90.0
@@ -30,10 +34,19 @@ class Service:
         tails = [(path.name, path.read_text(errors="replace").splitlines()[-lines:]) for path in found if path.exists()]
         return "\n".join(f"{name}\n" + "\n".join(f"  {line}" for line in tail) for name, tail in tails)
 
-    def client(self) -> httpx.Client:
-        """A client with the admin key."""
-        headers = {"Authorization": f"Bearer {self.key}"}
+    def client(self, *, owner: str | None = None) -> httpx.Client:
+        """A client with the admin key, or with a new one of another owner."""
+        key = self.key if owner is None else self._new_key(owner)
+        headers = {"Authorization": f"Bearer {key}"}
         return httpx.Client(base_url=self.address, headers=headers, timeout=60, trust_env=False)
+
+    def _new_key(self, owner: str) -> str:
+        settings, database = open_database(self.folder)
+        asked = {"owner": owner, "scopes": ["admin"], "name": "tests", "now": datetime.now(UTC)}
+        try:
+            return create_key(database=database, secret=settings.server_secret, **asked)[1]
+        finally:
+            database.close()
 
 
 def bare_environment(**settings: str) -> dict[str, str]:

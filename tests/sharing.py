@@ -1,6 +1,11 @@
-"""How several processes share the tests of a session (pytest-xdist): folder by folder."""
+"""How several processes share the tests of a session (pytest-xdist): folder by folder, those of methods by module."""
+
+from typing import Final
 
 from xdist.scheduler import LoadScopeScheduling
+
+#: Half of all work: each process starts a service for it, and takes modules as long as there are some.
+_SHARED: Final = "tests/methods"
 
 
 class ByFolder(LoadScopeScheduling):
@@ -8,4 +13,5 @@ class ByFolder(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        return path.rpartition("/")[0]
+        folder = path.rpartition("/")[0]
+        return path if folder == _SHARED else folder

@@ -27,10 +27,13 @@ def service() -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture(scope="session")
-def client(service: Service) -> Iterator[httpx.Client]:
-    """A client of it."""
-    with service.client() as client:
+@pytest.fixture(scope="module")
+def client(service: Service, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
+    """A client of it, with a key of an owner that the module has to itself.
+
+    What an owner published of overlapping data is composed: one module must not spoil another's releases.
+    """
+    with service.client(owner=request.module.__name__) as client:
         yield client
 
 
@@ -42,7 +45,7 @@ def real_data() -> Path:
     return SHARED
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def adult(client: httpx.Client, real_data: Path) -> tuple[str, pl.DataFrame]:
     """Adult, uploaded, and as polars reads it."""
     raw = gzip.decompress((real_data / "adult" / "adult.data.gz").read_bytes())

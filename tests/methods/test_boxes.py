@@ -168,7 +168,7 @@ SMALL = "größe,Wert,leer,text,fest\n" + "".join(
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def small(client: httpx.Client) -> str:
     return str(upload(client, SMALL)["id"])
 

@@ -1,8 +1,6 @@
 """What repeating a specification tells: nothing. The adversary asks again and again, uploads again, and compares."""
 
 import itertools
-import subprocess
-import sys
 from typing import Any
 
 import httpx
@@ -11,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.methods.asking import released, succeed, upload
-from tests.service import Service, bare_environment
+from tests.service import Service
 
 COLUMNS = ["income", "age", "hours"]
 
@@ -132,11 +130,7 @@ def test_one_row_more_has_other_cuts_everywhere(client: httpx.Client, dataset_id
 def test_another_owner_of_the_same_data_has_other_cuts(
     service: Service, client: httpx.Client, dataset_id: str, original: pl.DataFrame
 ) -> None:
-    command = [sys.executable, "-m", "app.cli", "keys", "create", "--owner", "other", "--name", "x", "--scope", "admin"]
-    command += ["--data-dir", str(service.folder)]
-    made = subprocess.run(command, capture_output=True, text=True, check=True, env=bare_environment())
-    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    with httpx.Client(base_url=service.address, headers=headers, timeout=60, trust_env=False) as other:
+    with service.client(owner="another") as other:
         theirs = make(other, put(other, original))
     ours = make(client, dataset_id)
     for column in COLUMNS:

@@ -47,8 +47,9 @@ RESTRICTED = {
 
 
 def surebox(service: Service, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command; the first of an installation compiles the ranges, for a minute or more of a busy machine."""
     command = [sys.executable, "-m", "app.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=bare_environment(), timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, env=bare_environment(), timeout=900)
 
 
 def publish(client: httpx.Client, dataset_id: str, **change: Any) -> str:

@@ -1,10 +1,5 @@
 """Across releases: which data are the same, what all that was published of them leaves, and what is then published."""
 
-import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -14,21 +9,7 @@ import pytest
 
 from tests.methods.asking import ended, released, succeed, upload
 from tests.methods.densities import upload_frame
-from tests.servers import short_folder
-from tests.service import Service, bare_environment, serving
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """A service of its own: what other tests publish of the same data would be composed with this."""
-    with short_folder() as folder, serving(folder / "data", SUREBOX_REQUESTS_PER_MINUTE="100000") as own:
-        yield own
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> Iterator[httpx.Client]:
-    with service.client() as own:
-        yield own
+from tests.service import Service
 
 
 def population(seed: int, rows: int = 600) -> pl.DataFrame:
@@ -51,21 +32,6 @@ def boxes(dataset_id: str, k: int = 5, **more: Any) -> dict[str, Any]:
 def state(client: httpx.Client, job: dict[str, Any]) -> str:
     found: str = client.get(f"/v1/releases/{job['release_id']}").json()["state"]
     return found
-
-
-@contextmanager
-def other_owner(service: Service) -> Iterator[httpx.Client]:
-    """A client of another owner of the same service."""
-    command = [sys.executable, "-m", "app.cli", "keys", "create", "--data-dir", str(service.folder)]
-    made = subprocess.run(
-        [*command, "--owner", "guesser", "--scope", "admin", "--name", "test"], capture_output=True, text=True,
-        env=bare_environment(), check=True,
-    )  # fmt: skip
-    found = re.search(r"sb_\S+", made.stdout)
-    assert found is not None, made.stdout
-    headers = {"Authorization": f"Bearer {found[0]}"}
-    with httpx.Client(base_url=service.address, headers=headers, timeout=60, trust_env=False) as client:
-        yield client
 
 
 def test_the_same_data_are_recognised_however_they_come(client: httpx.Client) -> None:
@@ -178,7 +144,7 @@ def test_guessed_rows_teach_nothing_about_the_data_of_others(service: Service, c
     frame = population(11)
     held = upload_frame(client, frame)
     succeed(client, boxes(held))
-    with other_owner(service) as guesser:
+    with service.client(owner="guesser") as guesser:
         guessed, strange = (upload_frame(guesser, one) for one in (frame, population(12)))
         jobs = [succeed(guesser, boxes(one)) for one in (guessed, strange)]
         assert [(state(guesser, job), job["findings"], job["warnings"] == jobs[0]["warnings"]) for job in jobs] == [

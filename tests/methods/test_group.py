@@ -28,29 +28,29 @@ def indexes(result: dict[str, Any], regions: Any) -> set[int]:
     return {index for index, (region,) in enumerate(result["parameter_values"]) if region in regions}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def abroad() -> pl.DataFrame:
     """Somebody else's data, with the group named; its regions are others."""
     return microfile(1, regions=20, bases={2: 50, 9: 60})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def home() -> pl.DataFrame:
     """The data to be attacked, with the group named; published without."""
     return microfile(2, bases=BASES)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def abroad_id(client: httpx.Client, abroad: pl.DataFrame) -> str:
     return stored(client, abroad)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def published_id(client: httpx.Client, home: pl.DataFrame) -> str:
     return stored(client, home.drop("job"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def home_id(client: httpx.Client, home: pl.DataFrame) -> str:
     return stored(client, home)
 

@@ -20,7 +20,7 @@ VALID: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def whole(client: httpx.Client) -> str:
     frame = microfile(3, regions=3, people=20, bases={1: 8}).with_columns(
         pl.lit(None, dtype=pl.Int64).alias("empty"),
@@ -30,7 +30,7 @@ def whole(client: httpx.Client) -> str:
     return str(upload(client, frame.write_csv(), type=["empty:integer", "far:number"])["id"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bare(client: httpx.Client) -> str:
     """A target without income and without the columns that name the group."""
     frame = microfile(4, regions=3, people=20, bases={1: 8}).drop("job", "income").with_columns(way=pl.lit("foot"))

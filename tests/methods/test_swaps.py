@@ -19,7 +19,7 @@ PRIVATE = ("R04", "job", "army", "household", "swap_list", "masked", "mask", "mo
 QUICK = {"method": "memetic", "generations": 60, "population": 30, "pairs": 12, "runs": 2}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def country() -> pl.DataFrame:
     """To be published; with an index, to tell records apart, a household and a state."""
     frame = microfile(2, bases=BASES).with_row_index("person")
@@ -30,12 +30,12 @@ def country() -> pl.DataFrame:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def country_id(client: httpx.Client, country: pl.DataFrame) -> str:
     return str(upload(client, country.write_csv())["id"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def model_id(client: httpx.Client, country_id: str) -> str:
     """Rules learned from somebody else's data, applied to the country."""
     abroad = microfile(1, regions=20, bases={2: 50, 9: 60})
@@ -48,7 +48,7 @@ def model_id(client: httpx.Client, country_id: str) -> str:
     return str(succeed(client, spec, kind="audits")["id"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spec(country_id: str, model_id: str) -> dict[str, Any]:
     return {
         "method": "swaps", "dataset_id": country_id, "parameter": ["region"], "model_job_id": model_id,

@@ -16,12 +16,12 @@ RULES = [{"terms": [1, 3, 2]}]
 MODEL: dict[str, Any] = {"variables": VARIABLES, "rules": RULES}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def small(client: httpx.Client) -> str:
     return str(upload(client, microfile(3, regions=4, people=20, bases={1: 8}).write_csv())["id"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def audit_id(client: httpx.Client, small: str) -> str:
     spec = {
         "method": "group", "auxiliary_dataset_id": small, "vital": [{"column": "job", "values": ["army"]}],
@@ -30,7 +30,7 @@ def audit_id(client: httpx.Client, small: str) -> str:
     return str(succeed(client, spec, kind="audits")["id"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def failed_id(client: httpx.Client, small: str) -> str:
     spec = {
         "method": "group", "auxiliary_dataset_id": small, "vital": {"column": "job", "values": ["navy"]},

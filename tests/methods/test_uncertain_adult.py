@@ -12,7 +12,7 @@ from tests.methods.densities import expected_anonymity, statistics, true_records
 from tests.methods.test_boxes import NUMBERS, true_value
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def named(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> tuple[str, pl.DataFrame]:
     """Adult's numbers with a name for every record, as a dataset of its own."""
     frame = adult[1].select(*NUMBERS, "income").with_columns(pl.format("p{}", pl.int_range(pl.len())).alias("id"))

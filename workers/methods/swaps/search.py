@@ -108,17 +108,18 @@ class SwapSearch:
         Raises
         ------
         InfeasibleError
-            A bound cannot be met; says how far it can go.
+            A bound cannot be met, and how far it can go; or a search that the memory does not hold.
         """
+        state = self.state
         try:
+            if isinstance(self.spec.search, MemeticSearch) and state is None:
+                _refuse_too_large(self.problem, _request(self.spec.search, self.threads))
             if self.bounding is not None:
                 return self._bound()
             if not isinstance(self.spec.search, MemeticSearch):
                 return self._assign()
-            state = self.state
             if state is None:
                 request = _request(self.spec.search, self.threads)
-                _refuse_too_large(self.problem, request)
                 return replace(self, state=memetic.init(self.problem, request, self.keys.generator("search")))
             state = memetic.step(state)
             return replace(self, state=state, ran=self._evolved(state) if memetic.done(state) else None)
