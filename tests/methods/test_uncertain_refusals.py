@@ -152,8 +152,8 @@ def test_records_with_missing_values_are_left_out_when_asked(client: httpx.Clien
 
 def test_a_second_draw_is_refused_unless_it_is_allowed_and_then_tells_what_it_costs(client: httpx.Client) -> None:
     rng = np.random.default_rng(2)
-    frame = pl.DataFrame({"x": rng.normal(size=200), "id": [f"p{i}" for i in range(200)]})
     for model, narrower in (("gaussian", np.sqrt(2)), ("uniform", 2.0)):
+        frame = pl.DataFrame({"x": rng.normal(size=200), "id": [f"{model}{i}" for i in range(200)]})
         spec = {"method": "uncertain", "columns": ["x"], "k": 6, "model": model, "keep": ["id"], "dismiss": 0}
         spec["scales"] = "common"
         spec["dataset_id"] = upload_frame(client, frame)
