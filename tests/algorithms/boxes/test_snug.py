@@ -10,6 +10,7 @@ from tests.algorithms.boxes.test_mixed import Case, anonymized
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 from workers.algorithms.boxes.snug import snug
+from workers.algorithms.boxes.tiles import on_grid
 
 SHIFT = 0.37
 
@@ -77,6 +78,24 @@ def test_bounds_are_those_of_the_rule() -> None:
             had = np.bincount(codes[box == b], minlength=5)
             drawn = ((had == 0) | (had >= sharing)).all()
             assert (found.sets[0][b] == ((had > 0) if drawn else True)).all()
+
+
+@pytest.mark.parametrize("h", [100.0, 1000.0, 1e4, 0.1])
+def test_values_on_the_ends_of_the_grid_stay_in_their_boxes(h: float) -> None:
+    """1.37 * 100 is a float above 137: the cell of the grid that starts there does not hold 137."""
+    x = np.array([float(f"{z}.37e0") for z in range(400)]) * h if h < 1.0 else h * np.arange(400) + 0.37 * h
+    x = np.rint(x * 1e6) / 1e6
+    box = np.repeat(np.arange(100), 4).astype(np.int32)
+    lower, upper = np.full((100, 1), x[0] - 9.0 * h), np.full((100, 1), x[-1] + 9.0 * h)
+    boxes = Boxes(lower, upper, np.full(100, 4), box, np.zeros(1, dtype=bool))
+    corners = lower[0] - h, upper[0] + h
+    found = snug(boxes, x[:, None], (NumericColumn(snug=h),), (), corners, 1)
+    assert (found.lower[box, 0] <= x).all()
+    assert (x < found.upper[box, 0]).all()
+    if h >= 100.0:
+        whole = on_grid(found, [1.0], corners[1])
+        assert (whole.lower[box, 0] <= x).all()
+        assert (x <= whole.upper[box, 0]).all()
 
 
 def test_whole_numbers_have_at_least_two_in_a_step() -> None:

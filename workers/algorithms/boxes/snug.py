@@ -61,10 +61,10 @@ def snug(
         if column.snug is None:
             continue
         h = max(column.snug, _LEAST_STEPS * (column.step or 0.0))
-        cell = np.floor(x[order, i] / h - _SHIFT)
+        cell = _cells(x[order, i], h)
         first, last = np.minimum.reduceat(cell, starts), np.maximum.reduceat(cell, starts)
-        below = np.where(_shared(cell, first, boxes.counts, starts) >= sharing, (first + _SHIFT) * h, -np.inf)
-        above = np.where(_shared(cell, last, boxes.counts, starts) >= sharing, (last + 1.0 + _SHIFT) * h, np.inf)
+        below = np.where(_shared(cell, first, boxes.counts, starts) >= sharing, _start(first, h), -np.inf)
+        above = np.where(_shared(cell, last, boxes.counts, starts) >= sharing, _start(last + 1.0, h), np.inf)
         inner_low = (lower[:, i] > corners[0][i]) & (below > lower[:, i])
         inner_high = (upper[:, i] < corners[1][i]) & (above < upper[:, i])
         lower[inner_low, i], upper[inner_high, i] = below[inner_low], above[inner_high]
@@ -73,6 +73,18 @@ def snug(
         for cells, column in zip(boxes.sets, nominal, strict=True)
     )
     return replace(boxes, lower=lower, upper=upper, sets=sets)
+
+
+def _start(cell: FloatArray, h: float) -> FloatArray:
+    """Where a cell of the grid starts, as it is published."""
+    return (cell + _SHIFT) * h
+
+
+def _cells(values: FloatArray, h: float) -> FloatArray:
+    """The cell of the grid that holds each value, its ends as they are published: 137 = 1.37 * 100 lies below one."""
+    cell = np.floor(values / h - _SHIFT)
+    cell = np.where(_start(cell, h) > values, cell - 1.0, cell)
+    return np.where(_start(cell + 1.0, h) <= values, cell + 1.0, cell)
 
 
 def _shared(cell: FloatArray, end: FloatArray, counts: IntArray, starts: IntArray) -> IntArray:
