@@ -1,6 +1,7 @@
 """Ranges of means and variances over whole numbers, and with attained ends: against all consistent data."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -83,6 +84,21 @@ def test_far_boxes_leave_many_whole_numbers_in_question() -> None:
         share = few / (1000.0 + few)
         assert column.variance.outer is not None
         assert column.variance.outer.lower == pytest.approx(share * (1.0 - share) * 1000.0**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("exponent", range(25, 33))
+def test_points_that_are_rounded_make_no_least_variance_too_large(exponent: int) -> None:
+    """Shifted by a mean that is no whole number, points on both sides of a power of two are rounded differently."""
+    rng, whole = np.random.default_rng(exponent), 2.0**exponent
+    for _ in range(20):
+        counts = rng.integers(1, 50, 3).astype(float)
+        fixed, records = counts[0] + counts[1], counts.sum()
+        far = float(round((records + fixed) * whole / counts[2])) + float(rng.integers(0, 5))
+        lower, upper = np.array([whole, whole + 1.0, -far]), np.array([whole, whole + 1.0, whole + 1.0])
+        column = box_column(lower, upper, counts, grid=1.0)
+        shares = [Fraction(int(above), int(records)) for above in (counts[1], counts[1] + counts[2])]
+        assert column.variance.outer is not None
+        assert Fraction(column.variance.outer.lower) <= min(share * (1 - share) for share in shares)
 
 
 def test_narrower_by_what_is_known_of_the_ends() -> None:

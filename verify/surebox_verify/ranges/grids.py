@@ -11,8 +11,12 @@ min_x V = min_mu min_x E[(x - mu)^2] over grid points x: given mu every record t
 that nearest to the z nearest to mu. So the least variance is the least V_z over all z; those z with f >= that on their
 whole half-step neighbourhood cannot have it, and f grows to both sides of mu*. Upper ends need no grid: they are
 reached at bounds. (science.md section 5, "Whole numbers and dates".)
+
+Points and bounds are rounded once each, which a deviation can move by `play` at most: V >= (sqrt(V~) - play)^2. Where
+the sign of f's derivative does not prove that f grows from a half-step on, nothing is said of the points beyond it.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +41,12 @@ class Grid:
         """The j of the point nearest to a scaled value."""
         return round((float(np.ldexp(value, self.exponent)) + self.reference) / self.step)
 
+    @property
+    def play(self) -> float:
+        """How far a deviation can be off: bounds and points are rounded once, multiples of no whole step before."""
+        far = 0.0 if float(self.step).is_integer() else abs(float(np.ldexp(self.reference, -self.exponent)))
+        return 8.0 * UNIT_ROUNDOFF * (1.0 + far)
+
     def point(self, number: float) -> float:
         """The scaled point of a number j; of halves the middle between two."""
         return float(np.ldexp(number * self.step - self.reference, -self.exponent))
@@ -59,32 +69,39 @@ def least_variance_on_grid(
     O(B) for each point tried, 2 + those with f below the least V, _MOST at most.
     """
     first = last = grid.number(mu)
-    certain, reached = _at(lower, upper, mass, grid.point(first))
-    above, below = (_real(lower, upper, mass, grid.point(first + s)) for s in (0.5, -0.5))
+    certain, reached = _at(lower, upper, mass, grid, first)
+    above, below = (_beyond(lower, upper, mass, grid, first, sign) for sign in (1.0, -1.0))
     while last - first < _MOST and min(above, below) < reached:
         if above <= below:
             last += 1
-            found = _at(lower, upper, mass, grid.point(last))
-            above = _real(lower, upper, mass, grid.point(last + 0.5))
+            found = _at(lower, upper, mass, grid, last)
+            above = _beyond(lower, upper, mass, grid, last, 1.0)
         else:
             first -= 1
-            found = _at(lower, upper, mass, grid.point(first))
-            below = _real(lower, upper, mass, grid.point(first - 0.5))
+            found = _at(lower, upper, mass, grid, first)
+            below = _beyond(lower, upper, mass, grid, first, -1.0)
         certain, reached = min(certain, found[0]), min(reached, found[1])
     return max(min(certain, above, below), 0.0), max(reached, 0.0)
 
 
-def _at(lower: FloatArray, upper: FloatArray, mass: Mass, z: float) -> tuple[float, float]:
+def _at(lower: FloatArray, upper: FloatArray, mass: Mass, grid: Grid, number: int) -> tuple[float, float]:
     """V_z: certain lower bound, and value."""
+    z = grid.point(number)
     d = np.clip(z, lower, upper) - z
     second, first = mass.mean(d * d), mass.mean(d)
     square = up(first.magnitude * first.magnitude)
     middle = 0.5 * (first.lower + first.upper)
     noise = _MARGIN * (second.upper + square)
-    return down(second.lower - square - noise), 0.5 * (second.lower + second.upper) - middle * middle
+    certain = max(down(math.sqrt(max(down(second.lower - square - noise), 0.0))) - grid.play, 0.0)
+    return down(certain * certain), 0.5 * (second.lower + second.upper) - middle * middle
 
 
-def _real(lower: FloatArray, upper: FloatArray, mass: Mass, mu: float) -> float:
-    """Certain lower bound of f at mu: what data on the far side of it have at least."""
-    distance = np.maximum(np.maximum(lower - mu, mu - upper), 0.0)
+def _beyond(lower: FloatArray, upper: FloatArray, mass: Mass, grid: Grid, number: int, sign: float) -> float:
+    """Certain lower bound of f from half a step above (sign 1) or below (-1) a point on; 0 where f need not grow."""
+    mu = grid.point(number + 0.5 * sign) - sign * grid.play
+    short, over = np.maximum(lower - mu, 0.0), np.maximum(mu - upper, 0.0)
+    pull = mass.mean(over - short) if sign > 0.0 else mass.mean(short - over)  # half of f', outwards
+    distance = short + over
+    if pull.lower < _MARGIN * mass.mean(distance).upper:
+        return 0.0
     return down(mass.mean(distance * distance).lower * (1.0 - _MARGIN))
