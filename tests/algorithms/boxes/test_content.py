@@ -1,6 +1,7 @@
 """Means inside boxes: they hold, they follow from box and secret alone, and what they leave to who knows the others."""
 
 import gzip
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from surebox_verify.core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
-from workers.algorithms.boxes.content import MeanIntervals, content_fault, mean_intervals
+from workers.algorithms.boxes.content import Content, MeanIntervals, content_fault, mean_intervals
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
@@ -64,6 +65,20 @@ def test_the_mean_of_every_box_lies_in_its_interval(content: str, whole: bool, b
     assert (mean[there] - 1e-12 * np.abs(mean[there]) <= found.upper[there]).all()
     assert (boxes.lower[there] <= found.lower[there]).all()
     assert (found.upper[there] <= boxes.upper[there]).all()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("content", ["rounded_means", "means"])
+def test_no_rounding_leaves_a_mean_outside(content: Content, whole: bool) -> None:
+    """In fractions: a mean near 0 between bounds far from it is the difference of two rounded numbers."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(-1000, 1001, (1400, 1)) + (0.0 if whole else rng.random((1400, 1)) - 0.5)
+    box, far = np.repeat(np.arange(200), 7).astype(np.int32), np.full((200, 1), 1001.0)
+    boxes = Boxes(-far, far, np.full(200, 7), box, np.zeros(1, dtype=bool))
+    found = mean_intervals(x, boxes, KEYS, content=content, steps=(1.0 if whole else None,), attained=False)
+    for b in range(200):
+        mean = sum(map(Fraction, x[box == b, 0].tolist())) / 7
+        assert Fraction(found.lower[b, 0]) <= mean <= Fraction(found.upper[b, 0])
 
 
 @pytest.mark.parametrize("bounds", ["cells", "tight"])

@@ -110,8 +110,9 @@ def mean_intervals(
             cells = _exact(rise, boxes.counts, high - low, step)
             there &= ~_dominated(values, boxes, order, starts, percentage)
         there &= ~np.isnan(cells[0])
-        error = 4.0 * UNIT_ROUNDOFF * (boxes.counts + 4) * (np.abs(base) + np.abs(np.nan_to_num(high)))
-        error = 0.0 if step is not None else error
+        # roundings of values, differences, their sum (none of multiples), the quotient and the mean: a sum is under c w
+        each = 8.0 if step is not None else boxes.counts + 8.0
+        error = UNIT_ROUNDOFF * boxes.counts * each * (np.abs(base) + np.abs(np.nan_to_num(high)))
         least = base + (cells[0] - error) / boxes.counts
         most = base + (cells[1] + error) / boxes.counts
         lower[there, j] = np.maximum(np.nextafter(least, -np.inf), low)[there]
