@@ -1,11 +1,13 @@
 """Boxes of columns as they are: every guarantee against its definition, on small random tables."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from surebox_verify.core.errors import InvalidColumnError
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
@@ -267,3 +269,31 @@ def check(case: Case) -> bool:
 def test_every_guarantee_holds_on_small_random_tables(part: int) -> None:
     met = [check(drawn(seed)) for seed in range(60 * part, 60 * part + 60)]
     assert sum(met) > 35
+
+
+@pytest.mark.parametrize("step", [0.1, 0.05, 0.3])
+def test_multiples_of_a_decimal_step_lie_in_their_boxes(step: float) -> None:
+    """3 times 0.1 is a float above 0.3: bounds are the floats that multiples are read as, however the records are."""
+    number = np.random.default_rng(3).integers(-60, 60, 300)
+    read = np.array([float(Decimal(repr(step)) * int(each)) for each in number])
+    asked = BoxesRequest(
+        3, (Statistic("mean", (0,)),), columns=(NumericColumn(step=step),), keys=np.zeros((1, 8), "u4")
+    )
+    for records in (read, number * step):
+        boxes = anonymized(Case(records[:, None], asked)).boxes
+        assert (boxes.lower[boxes.box, 0] <= read).all()
+        assert (read <= boxes.upper[boxes.box, 0]).all()
+        assert set(boxes.lower[1:, 0].tolist()) <= {float(Decimal(repr(step)) * j) for j in range(-99, 99)}
+    with pytest.raises(InvalidColumnError):
+        anonymization.init(read[:, None] + 1e-12, asked)
+
+
+def test_the_true_value_has_the_records_own_weights() -> None:
+    """Ranges are about the boxes' mean weights, as published: where weights go with values the truth lies outside."""
+    x = (10.0 * np.arange(20)[:, None] + [0.0, 1.0]).reshape(-1, 1)
+    weight = np.tile([1.0, 3.0], 20)
+    asked = BoxesRequest(2, (Statistic("mean", (0,), 1.0),), bounds="tight", survey=weight)
+    (found,) = anonymized(Case(x, asked)).certificates
+    assert found.published[0].guaranteed is not None
+    assert found.published[0].guaranteed.upper == pytest.approx(95.5)
+    assert found.true_value == (pytest.approx(95.75),)

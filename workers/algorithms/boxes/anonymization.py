@@ -44,8 +44,9 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
 
     Parameters
     ----------
-    x : (N, n) float64, finite, NaN where missing if `request.patterns`; copied once where it is not C-contiguous. n may
-        be 0 where there are nominal columns.
+    x : (N, n) float64, finite, NaN where missing if `request.patterns`; copied once where it is not C-contiguous, or
+        where multiples of a step such as 0.1 are to be the floats that they are read as. n may be 0 where there are
+        nominal columns.
     request : what is asked.
 
     Raises
@@ -63,6 +64,8 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
         k below 1, confidence outside (0, 1), domains that are none, ddof neither 0 nor 1, or of weighed records.
     """
     check(x, request)
+    if any(column.fractional for column in request.columns):
+        x = np.column_stack([column.snapped(x[:, i]) for i, column in enumerate(request.columns)])
     return Checked(x=np.ascontiguousarray(x), request=request)
 
 

@@ -181,8 +181,9 @@ def _certified(state: MixedCertifying, found: tuple[Estimate, ...]) -> MixedCert
         field.omega[own] if own.any() else np.full(len(found), np.nan if statistic.weight is None else statistic.weight)
     )
     values = true_values(statistic, mixed.records, mixed.request.ddof, field.values[own].tolist())
+    rounded = mixed.request.survey is None  # ranges are about the boxes' mean weights, values about the records' own
     true = tuple(
-        part.guaranteed.clip(value) if part.guaranteed and value is not None else value
+        part.guaranteed.clip(value) if part.guaranteed and value is not None and rounded else value
         for part, value in zip(found, values, strict=True)
     )
     left_out = len(mixed.given.rows) < mixed.given.of

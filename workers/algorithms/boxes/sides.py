@@ -11,13 +11,20 @@ science.md section 5, "Nominal columns", "Whole numbers and dates", "Snug bounds
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from surebox_verify.boxes import PublishedBoxes
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
-_ON_GRID = 1e-9  # of a step that a value may lie beside its multiple
+_UNITS = 4.0  # in the last place, that a value may lie beside its multiple
+
+
+def multiples(numbers: FloatArray, step: float) -> FloatArray:
+    """Whole numbers times a step, as they are written: 3 times 0.1 is 0.3, the float that 0.3 is read as."""
+    exact = Fraction(repr(float(step)))
+    return np.asarray(numbers * float(exact.numerator) / float(exact.denominator))
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,20 @@ class NumericColumn:
         """How many present values are no multiples of the step."""
         if self.step is None:
             return 0
-        share = values[~np.isnan(values)] / self.step
-        return int(np.count_nonzero(np.abs(share - np.rint(share)) > _ON_GRID * np.maximum(1.0, np.abs(share))))
+        known = values[~np.isnan(values)]
+        beside = np.abs(known - multiples(np.rint(known / self.step), self.step))
+        return int(np.count_nonzero(beside > _UNITS * np.spacing(np.maximum(np.abs(known), self.step))))
+
+    @property
+    def fractional(self) -> bool:
+        """Whether multiples of the step are rounded."""
+        return self.step is not None and not float(self.step).is_integer()
+
+    def snapped(self, values: FloatArray) -> FloatArray:
+        """Values that do not stray as the multiples that they are: what lies on a bound then lies in the box."""
+        if self.step is None or not self.fractional:
+            return values
+        return multiples(np.rint(values / self.step), self.step)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from workers.algorithms.boxes.partition.mixed.arranging import ancestors
 from workers.algorithms.boxes.partition.mixed.companions import assign, ring
 from workers.algorithms.boxes.partition.mixed.partition import MixedPartition
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points
-from workers.algorithms.boxes.sides import Boxes, NominalColumn
+from workers.algorithms.boxes.sides import Boxes, NominalColumn, multiples
 
 _ROUNDING = 1e-9  # of a bound, within which it may be a multiple itself
 
@@ -155,7 +155,7 @@ def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Bo
         slack = _ROUNDING * np.maximum(1.0, np.abs(least)) * (step != 1.0)
         least = np.ceil(least - slack)
         most = np.where(closed, np.floor(most + slack), np.ceil(most + slack) - 1.0)
-        lower[:, i], upper[:, i] = least * step + 0.0, most * step + 0.0
+        lower[:, i], upper[:, i] = multiples(least, step) + 0.0, multiples(most, step) + 0.0
     return Boxes(lower, upper, boxes.counts, boxes.box, boxes.outer_from_data, sets=boxes.sets, survey=boxes.survey)
 
 
