@@ -45,6 +45,18 @@ def test_points_within_bounds_are_counted(ends: tuple[int, int], step: float, cl
     assert points(np.array([[lo]]), np.array([[hi]]), np.array([step]), np.array([[closed]])) == expected
 
 
+@pytest.mark.parametrize("first", range(-40, 40, 7))
+@pytest.mark.parametrize("closed", [False, True])
+def test_bounds_that_are_rounded_multiples_are_counted(first: int, closed: bool) -> None:
+    """0.6 is 6 steps of 0.1, however it was computed."""
+    for lo in (first / 10, 0.1 * first):
+        for last in range(first, first + 12):
+            for hi in (last / 10, 0.1 * last):
+                if lo <= hi:
+                    found = points(np.array([[lo]]), np.array([[hi]]), np.array([0.1]), np.array([[closed]]))
+                    assert found == last - first + closed
+
+
 def test_cells_are_determined_where_one_value_is_left_and_missing_ones_are_none() -> None:
     lower = np.array([[38.2, 1.5], [30.0, 2.0], [np.nan, 2.0]])
     upper = np.array([[39.5, 1.5], [40.0, 3.0], [np.nan, 2.0]])

@@ -20,6 +20,7 @@ from workers.algorithms.tables.closeness import closeness
 from workers.algorithms.tables.matching import Histograms, histograms
 
 NEARLY: Final = 0.9
+_ROUNDING: Final = 1e-9  # of a bound, within which it may be a multiple of a step that is not whole
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,9 @@ def points(lower: FloatArray, upper: FloatArray, step: FloatArray, closed: BoolA
     (B, n), infinite for numbers of any kind between different bounds, 1 where bounds are equal, NaN where they are.
     """
     unit = np.where(step > 0.0, step, 1.0)
-    first, last = np.ceil(lower / unit), np.floor(upper / unit)
-    last = last - (~closed & (last * unit >= upper))
+    play = _ROUNDING * np.maximum(1.0, np.maximum(np.abs(lower), np.abs(upper)) / unit) * (step != np.rint(step))
+    first, last = np.ceil(lower / unit - play), np.floor(upper / unit + play)
+    last = last - (~closed & (last >= upper / unit - play))
     on_grid = np.maximum(last - first + 1.0, 0.0)
     free = np.where(lower == upper, 1.0, np.inf)
     found = np.where(step > 0.0, on_grid, free)
