@@ -79,7 +79,9 @@ class SwapsResult(Contract):
     members: int = Field(description="Records of the fuzzy group.")
     swaps: int = Field(description="Exchanges that mask.")
     distortion: float = Field(description="How far the partners are apart, over all these exchanges.")
-    assignment_distortion: float = Field(description="Least possible for the same numbers moved under the same bounds.")
+    assignment_distortion: float = Field(
+        description="Least possible for the same moves under the bounds that they meet."
+    )
     letter_distortion: float = Field(description="Least possible to mask at the model's alpha alone.")
     decoys: int = Field(description="Exchanges between unmasked places; fewer than asked for where members run out.")
     decoy_distortion: float = Field(description="How far their partners are apart.")

@@ -12,9 +12,9 @@ from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.outcome import populations_counts
 from workers.algorithms.groups.memetic.state import MemeticRequest
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_made, moves_needed
-from workers.algorithms.groups.swaps.effect import counts_after, met
+from workers.algorithms.groups.swaps.effect import counts_after, loosened, met
 from workers.algorithms.groups.swaps.levels import Levels, bands, least_leaving, level_counts
-from workers.algorithms.groups.swaps.problem import Problem, build
+from workers.algorithms.groups.swaps.problem import Problem, build, paired
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
 ALPHAS = np.array([0.8, 0.5, 0.2])
@@ -123,6 +123,24 @@ def test_small_sets_are_not_emptied_for_the_sake_of_large_ones(
 def test_a_bound_goes_before_a_floor() -> None:
     problem = nested(np.random.default_rng(0), [4, 4], [[0.9, 0.9], []], [[0, -1], [0, -1], [0, -1]], [[2, 0]] * 3)
     assert met(problem, counts_after(problem, cheapest(problem, moves_needed(problem))))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_found_below_a_floor_is_bounded_too(seed: int) -> None:
+    """All three leave, where two small ones should have kept one: no flow moves three under that floor."""
+    problem = nested(
+        np.random.default_rng(seed), [3, 4], [[0.9, 0.9, 0.3]], [[-1, -1], [1, -1], [-1, -1]], [[1, 0], [1, 0], [1, 0]]
+    )
+    swaps = paired(problem, np.arange(3), np.arange(3))
+    with pytest.raises(UnreachableError):
+        cheapest(problem, moves_made(problem, swaps))
+    cost = [[slow_influence(x, y) for y in problem.partner_values] for x in problem.source_values]
+    expected = min(sum(cost[i][j] for i, j in enumerate(order)) for order in itertools.permutations(range(4), 3))
+    bound = cheapest(loosened(problem, swaps), moves_made(problem, swaps))
+    assert bound.distortion == pytest.approx(expected, abs=1e-12)
+    kept = loosened(problem, cheapest(problem, moves_needed(problem)))
+    assert kept.floors.tolist() == problem.floors.tolist(), "what is met stays"
+    assert kept.bounds.tolist() == problem.bounds.tolist()
 
 
 def larger(seed: int) -> Problem:

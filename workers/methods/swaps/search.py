@@ -15,7 +15,7 @@ from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState
 from workers.algorithms.groups.profile.ceilings import Bounded, bounding
 from workers.algorithms.groups.profile.decoys import Everybody, decoys
 from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
-from workers.algorithms.groups.swaps.effect import together
+from workers.algorithms.groups.swaps.effect import loosened, together
 from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
@@ -145,11 +145,11 @@ class SwapSearch:
         return found | {"key": np.frombuffer(self.keys.key, dtype=np.uint8)}
 
     def bound(self) -> Swaps:
-        """The cheapest way to move the same numbers under the same bounds: no search can do better."""
+        """The cheapest way to move the same numbers under the bounds that it meets: no search can do better."""
         chosen = self.result().chosen.swaps
         if self.state is None and not self.hiding.asked.ceilings:
             return chosen
-        return cheapest(self.problem, moves_made(self.problem, chosen))
+        return cheapest(loosened(self.problem, chosen), moves_made(self.problem, chosen))
 
     def decoys(self) -> Swaps:
         """Swaps between unmasked places, drawn until the masked ones stand out no more than without."""

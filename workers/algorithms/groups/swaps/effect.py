@@ -1,5 +1,7 @@
 """What swaps do to a signal and to the nested sets around it; notation as in `levels`."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from surebox_verify.core.types import IntArray
@@ -25,6 +27,16 @@ def met(problem: Problem, counts: IntArray) -> bool:
     crisp = counts[problem.at]
     lowered = (problem.bounds < 0) | (counts <= problem.bounds)
     return bool(lowered.all()) and all(crisp[one.element] >= one.bound for one in problem.restrictions if one.raises)
+
+
+def loosened(problem: Problem, swaps: Swaps) -> Problem:
+    """The problem with bounds and floors that some swaps meet: those that they miss are where they leave the sets.
+
+    A search may end beyond a bound or a floor; the cheapest of all that do no worse bounds what it found.
+    """
+    left = counts_after(problem, swaps)
+    bounds = np.where(problem.bounds >= 0, np.maximum(problem.bounds, left), -1)
+    return replace(problem, bounds=bounds, floors=np.minimum(problem.floors, left))
 
 
 def together(parts: tuple[Swaps, ...], first: int | None = None) -> Swaps:
