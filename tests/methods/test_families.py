@@ -1,5 +1,6 @@
 """Across releases: which data are the same, what all that was published of them leaves, and what is then published."""
 
+import hashlib
 from typing import Any
 
 import httpx
@@ -34,6 +35,14 @@ def state(client: httpx.Client, job: dict[str, Any]) -> str:
     return found
 
 
+def kept(service: Service, job: dict[str, Any]) -> str:
+    """What the ledger of a release says, by the digest in the name of its file."""
+    (path,) = service.folder.rglob(f"ledger/{job['release_id']}/*.parquet")
+    digest = path.stem.partition("-")[2]
+    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
+    return digest
+
+
 def test_the_same_data_are_recognised_however_they_come(client: httpx.Client) -> None:
     frame = population(1)
     first = upload(client, frame.write_csv())["id"]
@@ -57,14 +66,18 @@ def test_the_same_data_are_recognised_however_they_come(client: httpx.Client) ->
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "?same_data_as")
 
 
-def test_a_release_that_leaves_fewer_than_k_persons_stays_a_draft_until_that_is_accepted(client: httpx.Client) -> None:
+def test_a_release_that_leaves_fewer_than_k_persons_stays_a_draft_until_that_is_accepted(
+    service: Service, client: httpx.Client
+) -> None:
     frame = population(5)
     first = succeed(client, boxes(upload_frame(client, frame)))
     assert (first["findings"], state(client, first)) == ([], "published")
     again = succeed(client, boxes(upload_frame(client, frame.sample(fraction=1, shuffle=True, seed=2))))
     assert (again["findings"], state(client, again)) == ([], "published"), "bit for bit the same boxes"
+    assert kept(service, first) == kept(service, again), "one of them is fetched and composed"
     second = succeed(client, boxes(upload_frame(client, frame), k=7))
     assert state(client, second) == "draft"
+    assert kept(service, second) != kept(service, first)
     told = second["findings"][0]
     assert (told["audit"], told["severity"], told["limit"]) == ("composition", "high", 7)
     assert first["release_id"] in told["detail"]

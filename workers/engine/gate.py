@@ -1,7 +1,9 @@
 """The gate of a release: it is composed with all that was published of the same data before its job ends."""
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from uuid import uuid4
 
@@ -56,10 +58,11 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     with at.database.unit_of_work() as unit:
         published = families.lock(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id)
-    earlier = [_fetched(one, candidate.scratch, at.storage) for one in entries if not _of_series(one, entries)]
+    spec, own = candidate.spec, own_ledger(candidate)
+    there = {} if own is None else {_digest(own): own}
+    earlier = [_fetched(one, candidate.scratch, at.storage, there) for one in entries if not _of_series(one, entries)]
     earlier = [one for one in earlier if one.release_id != candidate.base_release_id]
-    spec = candidate.spec
-    found = composed_with(candidate.dataset, spec, own_ledger(candidate), earlier, rng=new_generator(None))
+    found = composed_with(candidate.dataset, spec, own, earlier, rng=new_generator(None))
     stands: Finding | None = finding(found, spec, earlier)
     return Review(
         findings=() if stands is None else (stands,),
@@ -91,13 +94,23 @@ def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:
     return entry.base_release_id is not None and any(one.release_id == entry.base_release_id for one in entries)
 
 
-def _fetched(entry: LedgerEntry, scratch: Path, storage: Storage) -> Earlier:
-    path = None if entry.key is None else scratch / f"ledger-{entry.release_id}.parquet"
-    if path is not None and entry.key is not None and not path.exists():
+def _fetched(entry: LedgerEntry, scratch: Path, storage: Storage, there: Mapping[str, Path]) -> Earlier:
+    """An earlier release and its ledger; one that is there already, by the digest in its key, is not fetched again."""
+    if entry.key is None:
+        return Earlier(entry.release_id, entry.method, None)
+    name = PurePosixPath(entry.key).stem
+    digest = name.partition("-")[2]
+    path = there.get(digest, scratch / f"ledger-{digest or name}.parquet")
+    if not path.exists():
         part = path.with_suffix(".part")
         storage.fetch(entry.key, part)
         part.rename(path)
     return Earlier(entry.release_id, entry.method, path)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Gate:
@@ -142,7 +155,7 @@ class Gate:
         path = own_ledger(candidate)
         if path is None:
             return None
-        key = f"ledger/{release.id}/{uuid4().hex}.parquet"
+        key = f"ledger/{release.id}/{uuid4().hex}-{_digest(path)}.parquet"
         self._storage.put_file(key, path)
         return key, path.stat().st_size
 

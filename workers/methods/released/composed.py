@@ -30,7 +30,10 @@ _SCALED: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A release that was published of the same data; without a ledger, nothing is known of it but its method."""
+    """A release that was published of the same data; without a ledger, nothing is known of it but its method.
+
+    Releases that say the same share a ledger.
+    """
 
     release_id: str
     method: str
@@ -56,7 +59,8 @@ def composed_with(
         Draws the records that noise is evaluated for, where there are too many.
     """
     records = Records(dataset)
-    known = [ledgers.read_ledger(path) for path in (*(one.ledger for one in earlier), own) if path is not None]
+    paths = dict.fromkeys((*(one.ledger for one in earlier), own))  # the same boxes once: they tell no more twice
+    known = [ledgers.read_ledger(path) for path in paths if path is not None]
     usable = [one for one in known if records.names.issuperset(one.columns)]
     opaque = spec["method"] in OPAQUE or any(one.method in OPAQUE for one in earlier)
     exact = len(usable) == len(known) and all(one.ledger is not None or one.method in OPAQUE for one in earlier)
