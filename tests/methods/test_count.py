@@ -238,7 +238,7 @@ def test_whoever_is_asked_at_once_answers_all(service: Service, boxes: Release) 
     answers: list[list[dict[str, Any]]] = []
 
     def one() -> None:
-        with service.client() as client:
+        with service.client(owner=__name__) as client:
             answers.append(ask(client, boxes[0], QUERIES))
 
     threads = [threading.Thread(target=one) for _ in range(8)]
