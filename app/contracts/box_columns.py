@@ -1,6 +1,7 @@
 """What a column of a box release is: numbers, whole numbers, days, an order of values, or values without one."""
 
 import csv
+from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Final, Protocol, Self
@@ -25,6 +26,8 @@ from app.contracts.recoding import parsed
 
 #: Values of one nominal or ordinal column: a box has a set of them.
 MOST_VALUES: Final = 1_000
+#: What a codebook that nobody declared has in the place of values that fewer than k records have.
+OTHER: Final = "other"
 _MOST_LEVELS: Final = 20
 
 #: With a limit on texts pydantic looks at them itself (contracts/base.py).
@@ -201,6 +204,19 @@ def kind_of(spec: OfKinds, name: str, column: ColumnType) -> ColumnKind:
     if name in spec.ordinal:
         return ColumnKind.ORDINAL
     return ColumnKind.NOMINAL if name in spec.nominal else _BY_TYPE[column]
+
+
+def merged_values(spec: Mapping[str, Any]) -> dict[str, str]:
+    """By column what rare values became, where its codebook is not declared but taken from the data.
+
+    Parameters
+    ----------
+    spec
+        Of a release of boxes, as it is stored.
+    """
+    declared = spec.get("nominal") or {}
+    given = {name for name, one in declared.items() if one.get("values") or one.get("hierarchy")}
+    return {name: OTHER for name in spec["columns"] if name not in given}
 
 
 def text_of(value: bool | float | str) -> str:

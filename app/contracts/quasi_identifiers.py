@@ -1,9 +1,9 @@
 """How the quasi-identifiers of an anonymized table lie in its columns: as they are, as two bounds, or as a set."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 
 class Form(StrEnum):
@@ -58,3 +58,33 @@ def all_understood(names: Iterable[str], columns: Collection[str]) -> tuple[Quas
     """What names mean, each once: both bounds of a column are one quasi-identifier."""
     found = (understood(name, columns) for name in names)
     return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def published(name: str, columns: Collection[str]) -> QuasiIdentifier:
+    """How a release of boxes shows a column that it was made of.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    columns
+        The release's.
+    """
+    if f"{name}{_SET}" in columns:
+        return QuasiIdentifier(name, Form.SET, (f"{name}{_SET}",))
+    return QuasiIdentifier(name, Form.BOUNDS, (f"{name}{_LOWER}", f"{name}{_UPPER}"))
+
+
+def telling_boxes(spec: Mapping[str, Any], columns: Collection[str]) -> tuple[QuasiIdentifier, ...]:
+    """By what a record's box in a release is found: where kept columns count, each of their classes has its own boxes.
+
+    Parameters
+    ----------
+    spec
+        Of the job that made the release, as it is stored.
+    columns
+        The release's.
+    """
+    kept = spec.get("keep", ()) if spec.get("count_keep") else ()
+    plain = (QuasiIdentifier(name, Form.PLAIN, (name,)) for name in kept if name in columns)
+    return (*(published(name, columns) for name in spec["columns"]), *plain)

@@ -1,9 +1,9 @@
 """Tables whose cells are values, bounds or sets: their different rows as boxes, and records of the original."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,23 @@ from numpy.typing import NDArray
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
 from workers.algorithms.tables.classes import classes
 from workers.frames.codes import coded
-from workers.frames.quasi_identifiers import as_numbers, members_of
+from workers.frames.quasi_identifiers import MISSING, as_numbers, members_of
 
-Orders: TypeAlias = Mapping[str, Sequence[Any]]
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """How values of some columns are read.
+
+    Attributes
+    ----------
+    orders
+        Values of ordinal columns, in their order.
+    merged
+        By column, what rare values became that its boxes do not name.
+    """
+
+    orders: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    merged: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +45,8 @@ class Generalized:
     lower, upper
         Closed bounds, shape (B, n); both minus infinity where missing.
     sets
-        Which values each allows, shape (B, values) each; a missing cell allows the missing value, the last, alone.
+        Which values each allows, shape (B, values + 1) each; the last is the missing value, which a missing cell allows
+        alone.
     books
         The values, as text.
     of_row
@@ -47,7 +62,7 @@ class Generalized:
     of_row: NDArray[np.int64]
 
 
-def generalized(path: Path, wanted: Sequence[QuasiIdentifier], orders: Orders | None = None) -> Generalized:
+def generalized(path: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings = Meanings()) -> Generalized:
     """Read quasi-identifiers of a Parquet file as boxes.
 
     Parameters
@@ -56,8 +71,8 @@ def generalized(path: Path, wanted: Sequence[QuasiIdentifier], orders: Orders | 
         The typed copy of a dataset, or a release.
     wanted
         Quasi-identifiers, whose columns it has.
-    orders
-        Values of ordinal columns, in their order.
+    meanings
+        How values are read.
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
         table = file.read(columns=list(dict.fromkeys(name for one in wanted for name in one.columns)))
@@ -65,15 +80,16 @@ def generalized(path: Path, wanted: Sequence[QuasiIdentifier], orders: Orders | 
     bounded = [one for one in wanted if one.form is Form.BOUNDS]
     others = [one for one in wanted if one.form is not Form.BOUNDS]
     for one in bounded:
-        ends = [_ranked(table.column(name), (orders or {}).get(one.name)) for name in one.columns]
+        ends = [_ranked(table.column(name), meanings.orders.get(one.name)) for name in one.columns]
         bounds.append([np.where(np.isnan(end), -np.inf, end) for end in ends])
         codes += [np.unique(end, return_inverse=True)[1].astype(np.int32) for end in bounds[-1]]
     for one in others:
         found, members = members_of(table.column(one.columns[0]), one.form)
-        book = tuple(sorted(frozenset[str]().union(*members)))
-        allowed = np.zeros((len(members) + 1, len(book) + 1), dtype=np.bool_)
+        book = tuple(sorted(frozenset[str]().union(*members) - {MISSING}))
+        place = {value: at for at, value in enumerate((*book, MISSING))}
+        allowed = np.zeros((len(members) + 1, len(place)), dtype=np.bool_)
         for row, held in enumerate(members):
-            allowed[row, [book.index(value) for value in held]] = True
+            allowed[row, [place[value] for value in held]] = True
         allowed[-1, -1] = True
         codes.append(found)
         sets.append((found, allowed))
@@ -92,9 +108,18 @@ def generalized(path: Path, wanted: Sequence[QuasiIdentifier], orders: Orders | 
 
 
 def records_for(
-    path: Path, boxes: Generalized, orders: Orders | None = None
+    path: Path, boxes: Generalized, meanings: Meanings = Meanings()
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Records of an original as these boxes speak of them.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    boxes
+        Their columns are the original's.
+    meanings
+        How values are read.
 
     Returns
     -------
@@ -106,13 +131,14 @@ def records_for(
         rows = file.metadata.num_rows
     numbers = np.empty((rows, len(boxes.numeric)))
     for j, name in enumerate(boxes.numeric):
-        column = _ranked(table.column(name), (orders or {}).get(name))
+        column = _ranked(table.column(name), meanings.orders.get(name))
         numbers[:, j] = np.where(np.isnan(column), -np.inf, column)
     codes = np.empty((rows, len(boxes.nominal)), dtype=np.int64)
     for j, name in enumerate(boxes.nominal):
         found, members = members_of(table.column(name), Form.PLAIN)
         place = {value: code for code, value in enumerate(boxes.books[j])}
-        known = [place.get(next(iter(one)), len(place) + 1) for one in members]
+        strange = place.get(meanings.merged.get(name, MISSING), len(place) + 1)
+        known = [place.get(next(iter(one)), strange) for one in members]
         codes[:, j] = np.array([*known, len(place)])[found]
     return numbers, codes
 
@@ -120,7 +146,7 @@ def records_for(
 def _ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.float64]:
     if order is None:
         return as_numbers(column)
-    ranks = pc.index_in(column, value_set=pa.array(order, column.type)).cast(pa.float64())
+    ranks = pc.index_in(column, value_set=pa.array(order).cast(column.type)).cast(pa.float64())
     return np.asarray(ranks.to_numpy(), dtype=np.float64)
 
 

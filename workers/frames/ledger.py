@@ -1,44 +1,64 @@
-"""What composing needs of a release, and of the records of today, as tables: bounds, counts, scales, kept classes."""
+"""What composing needs of a release: its different rows as they were published, and how often each occurs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
+from app.contracts.box_columns import merged_values
+from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
+from workers.frames.columns import numeric_columns
+from workers.frames.generalized import Meanings
+from workers.frames.quasi_identifiers import MISSING
+
 _ABOUT: Final = b"surebox"
-_JOINED: Final = "\x1f"
+_ROWS: Final = "\x1frows"
+#: The method whose rows are places and scales.
+_NOISE: Final = "uncertain"
+#: Between the members of a set.
+_BETWEEN: Final = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """One release: its distinct rows, and how often each occurs.
+    """One release, reduced to its different rows.
 
     Attributes
     ----------
+    path
+        Where they stand, under the names of the release's columns.
     method
         Of the release.
     columns
-        Its quasi-identifiers; `sets` are those that are published as sets of values.
+        By what a record's box is found; nothing of a release that is noise.
+    names
+        What was anonymized.
     keep
         Its kept columns.
+    meanings
+        How its values are read.
     uniform
         Whether its noise is uniform.
-    frame
-        `lo`, `hi`, `set`, `z`, `scale` and `keep` with the column's place after each, and `rows`.
     """
 
+    path: Path
     method: str
-    columns: tuple[str, ...]
-    sets: frozenset[str]
+    columns: tuple[QuasiIdentifier, ...]
+    names: tuple[str, ...]
     keep: tuple[str, ...]
+    meanings: Meanings
     uniform: bool
-    frame: pl.DataFrame
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """How often each row occurs."""
+        return numeric_columns(self.path, [_ROWS]).values[:, 0].astype(np.int64)
 
 
 def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str, Any]) -> None:
@@ -53,119 +73,45 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
     method, spec
         Of the job that made it.
     """
-    frame = cast("pl.DataFrame", pl.from_arrow(pq.read_table(release)))
-    columns, keep = tuple(spec["columns"]), tuple(name for name in spec.get("keep", ()) if name in frame.columns)
-    sets = [name for name in columns if f"{name}_set" in frame.columns]
-    wanted: dict[str, pl.Series] = {}
-    for place, name in enumerate(columns):
-        wanted |= _sides(frame, name, place)
-    wanted |= {f"keep{place}": frame[name].cast(pl.String) for place, name in enumerate(keep)}
-    made = pl.DataFrame([series.rename(name) for name, series in wanted.items()])
-    counted = made.group_by(made.columns).agg(pl.len().cast(pl.Int64).alias("rows")).sort(made.columns)
+    there = pq.read_schema(release).names
+    names, keep = list(spec["columns"]), [name for name in spec.get("keep", ()) if name in there]
+    if method == _NOISE:
+        sides = [one for name in names for one in (name, f"{name}_scale")]
+    else:
+        sides = [one for identifier in telling_boxes(spec, there) for one in identifier.columns]
+    shown = list(dict.fromkeys((*sides, *keep)))
+    table = pq.read_table(release, columns=shown)
+    rows = [pl.Series(name, pl.from_arrow(table.column(name))) for name in shown]
+    keys = pl.DataFrame([_compared(column).alias(str(place)) for place, column in enumerate(rows)])
+    found = (pl.col("row").first(), pl.len().cast(pl.Int64).alias("rows"))
+    counted = keys.with_row_index("row").group_by(keys.columns).agg(*found).sort(keys.columns)
+    reduced = pl.DataFrame([*(column[counted["row"]] for column in rows), counted["rows"].alias(_ROWS)])
     about = {
-        "method": method, "columns": columns, "sets": sets, "keep": keep, "uniform": spec.get("model") == "uniform",
+        "method": method, "columns": names, "keep": keep, "count_keep": bool(spec.get("count_keep")),
+        "uniform": spec.get("model") == "uniform", "orders": spec.get("ordinal") or {}, "merged": merged_values(spec),
     }  # fmt: skip
-    table = counted.to_arrow(compat_level=pl.CompatLevel.oldest())
-    pq.write_table(table.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
+    made = reduced.to_arrow(compat_level=pl.CompatLevel.oldest())
+    pq.write_table(made.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
 
 
-def _sides(frame: pl.DataFrame, name: str, place: int) -> dict[str, pl.Series]:
-    if f"{name}_set" in frame.columns:
-        sides = frame[f"{name}_set"]
-        texts = sides.cast(pl.List(pl.String)).list.join(_JOINED) if isinstance(sides.dtype, pl.List) else sides
-        return {f"set{place}": texts}
-    if f"{name}_lo" in frame.columns:
-        return {f"{end}{place}": _number(frame[f"{name}_{end}"]) for end in ("lo", "hi")}
-    return {f"z{place}": _number(frame[name]), f"scale{place}": _number(frame[f"{name}_scale"])}
-
-
-def _number(series: pl.Series) -> pl.Series:
-    return (series.to_physical() if series.dtype == pl.Date else series).cast(pl.Float64)
+def _compared(series: pl.Series) -> pl.Series:
+    """What tells rows apart; sets as text, for lists have no order."""
+    if not isinstance(series.dtype, pl.List):
+        return series
+    members = series.list.eval(pl.element().cast(pl.String).fill_null(MISSING))
+    return members.list.join(_BETWEEN).alias(series.name)
 
 
 def read_ledger(path: Path) -> Ledger:
     """What `write_ledger` has written."""
-    table = pq.read_table(path)
-    about = json.loads(table.schema.metadata[_ABOUT])
+    schema = pq.read_schema(path)
+    about = json.loads(schema.metadata[_ABOUT])
     return Ledger(
+        path=path,
         method=about["method"],
-        columns=tuple(about["columns"]),
-        sets=frozenset(about["sets"]),
+        columns=() if about["method"] == _NOISE else telling_boxes(about, schema.names),
+        names=tuple(about["columns"]),
         keep=tuple(about["keep"]),
+        meanings=Meanings(about["orders"], about["merged"]),
         uniform=about["uniform"],
-        frame=cast("pl.DataFrame", pl.from_arrow(table.replace_schema_metadata(None))),
     )
-
-
-def box_numbers(ledger: Ledger) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Box of each row of a ledger, and a row of each box."""
-    sides = [name for name in ledger.frame.columns if name.startswith(("lo", "hi", "set"))]
-    number = ledger.frame.select(pl.struct(sides).rank("dense").alias("box"))["box"].to_numpy().astype(np.int64) - 1
-    return number, np.unique(number, return_index=True)[1]
-
-
-def bounds(ledger: Ledger, rows: npt.NDArray[np.int64], kind: str) -> npt.NDArray[np.float64]:
-    """Numbers of some rows, shape (rows, numeric columns); a missing one is minus infinity."""
-    places = [place for place, name in enumerate(ledger.columns) if name not in ledger.sets]
-    found = np.empty((len(rows), len(places)))
-    for index, place in enumerate(places):
-        found[:, index] = ledger.frame[f"{kind}{place}"].fill_nan(None).fill_null(-np.inf).to_numpy()[rows]
-    return found
-
-
-def value_sets(ledger: Ledger, rows: npt.NDArray[np.int64], name: str) -> list[list[str]]:
-    """The values of a nominal column in some rows."""
-    texts = ledger.frame[f"set{ledger.columns.index(name)}"].to_list()
-    return [[] if texts[row] is None else texts[row].split(_JOINED) for row in rows.tolist()]
-
-
-class Records:
-    """The records of today, as far as releases of them are concerned."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.names = frozenset(pq.read_schema(path).names)
-        self.rows: int = pq.read_metadata(path).num_rows
-        self._read: dict[str, pl.Series] = {}
-
-    def _column(self, name: str) -> pl.Series:
-        if name not in self._read:
-            with pq.ParquetFile(self._path, pre_buffer=False) as file:
-                self._read[name] = pl.Series(pl.from_arrow(file.read(columns=[name]).column(name)))
-        return self._read[name]
-
-    def numbers(self, names: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Values as doubles, shape (rows, columns); a missing one is minus infinity."""
-        found = np.empty((self.rows, len(names)))
-        for index, name in enumerate(names):
-            found[:, index] = _number(self._column(name)).fill_nan(None).fill_null(-np.inf).to_numpy()
-        return found
-
-    def numbered(self, name: str, values: Mapping[str, int]) -> npt.NDArray[np.int64]:
-        """Numbers of the values of a column by a table; what is not in it gets the number after the last."""
-        texts = self._column(name).cast(pl.String)
-        return texts.replace_strict(dict(values), default=len(values), return_dtype=pl.Int64).to_numpy()
-
-    def texts(self, names: Sequence[str]) -> pl.Series:
-        """Values of some columns as one text."""
-        return joined([self._column(name) for name in names], self.rows)
-
-
-def kept(ledger: Ledger, names: Sequence[str]) -> pl.Series:
-    """Kept values of a ledger's rows, in some of its kept columns, as one text."""
-    return joined([ledger.frame[f"keep{ledger.keep.index(name)}"] for name in names], ledger.frame.height)
-
-
-def joined(columns: Sequence[pl.Series], rows: int) -> pl.Series:
-    """Texts of several columns as one; a missing value is one of its own."""
-    if not columns:
-        return pl.Series([""] * rows, dtype=pl.String)
-    texts = pl.DataFrame([column.cast(pl.String).fill_null("\x00").alias(str(i)) for i, column in enumerate(columns)])
-    return texts.select(pl.concat_str(pl.all(), separator=_JOINED).alias("text"))["text"]
-
-
-def codes(texts: Sequence[pl.Series]) -> list[npt.NDArray[np.int64]]:
-    """Equal texts of whichever series get equal numbers."""
-    numbers = pl.concat([one.alias("text") for one in texts]).rank("dense").to_numpy().astype(np.int64)
-    ends = np.cumsum([len(one) for one in texts])
-    return [numbers[end - len(one) : end] for one, end in zip(texts, ends, strict=True)]

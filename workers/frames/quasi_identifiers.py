@@ -17,6 +17,8 @@ from workers.frames.codes import Codes, coded
 
 #: Between the members of a set where it is text.
 _BETWEEN: Final = "\x1f"
+#: The missing value as a member of a set; no text of a table is it.
+MISSING: Final = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _sets(column: pa.ChunkedArray) -> Cells:
 
 
 def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozenset[str]]]:
-    """A column of values or sets as codes, and for each code the values that it allows, as text.
+    """A column of values or sets as codes, and for each code the values that it allows, as text, `MISSING` among them.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozens
 
 def _joined(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Lists as texts, their members in order."""
-    member = pl.element().cast(pl.String).fill_null("")
+    member = pl.element().cast(pl.String).fill_null(MISSING)
     series = cast("pl.Series", pl.from_arrow(column)).list.eval(member).list.sort().list.join(_BETWEEN)
     return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.oldest())])
 
@@ -122,4 +124,6 @@ def _members(text: str) -> frozenset[str]:
         found = json.loads(text)
     except ValueError:
         return frozenset({text})
-    return frozenset(map(str, found)) if isinstance(found, list) else frozenset({text})
+    if not isinstance(found, list):
+        return frozenset({text})
+    return frozenset(MISSING if one is None else one if isinstance(one, str) else json.dumps(one) for one in found)

@@ -8,18 +8,17 @@ data have.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import MOST_VALUES, Hierarchy, NominalColumn, typed
+from app.contracts.box_columns import MOST_VALUES, OTHER, Hierarchy, NominalColumn, typed
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InvalidError, pointer
 from workers.algorithms.boxes import sides
 from workers.frames.codes import Coded, Codes
 
-OTHER: Final = "other"
 _Row: TypeAlias = tuple[str, ...]
 
 

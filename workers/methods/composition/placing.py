@@ -3,24 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.contracts.box_columns import merged_values
 from app.contracts.inputs import listed
-from app.contracts.quasi_identifiers import Form, QuasiIdentifier, all_understood
+from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood, telling_boxes
 from app.errors import FieldError, InvalidError
 from workers.algorithms.tables.composition import ABSENT, Noise, Placed
-from workers.algorithms.tables.locating import locate
 from workers.frames.columns import numeric_columns
-from workers.frames.generalized import Generalized, generalized, kept_together, records_for
+from workers.frames.generalized import Meanings, kept_together
 from workers.methods.context import JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
-
-#: A release of these is the original's rows, or follows them so closely that one person is left.
-OPEN: Final = frozenset({"swaps", "condensation"})
+from workers.methods.released.placing import located
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ class Source:
     path: Path
     wanted: tuple[QuasiIdentifier, ...]
     kept: tuple[str, ...]
-    orders: dict[str, list[object]]
+    meanings: Meanings
 
 
 def sources(job: JobContext, columns: Sequence[str]) -> list[Source]:
@@ -41,20 +37,22 @@ def sources(job: JobContext, columns: Sequence[str]) -> list[Source]:
         if one.method != "boxes":
             continue
         names = {column.name for column in one.columns}
-        wanted = tuple(_as_published(name, names) for name in one.spec["columns"])
+        wanted = telling_boxes(one.spec, names)
         kept = tuple(one.spec.get("keep", ()))
-        found.append(Source(role, job.release_path(role), wanted, kept, dict(one.spec.get("ordinal") or {})))
+        found.append(
+            Source(
+                role,
+                job.release_path(role),
+                wanted,
+                kept,
+                Meanings(one.spec.get("ordinal") or {}, merged_values(one.spec)),
+            )
+        )
     for role, table in listed(job.datasets, "dataset_ids").items():
         names = {column.name for column in table.columns}
         wanted = all_understood(columns, names)
-        found.append(Source(role, job.dataset_path(role), wanted, (), {}))
+        found.append(Source(role, job.dataset_path(role), wanted, (), Meanings()))
     return found
-
-
-def _as_published(name: str, names: set[str]) -> QuasiIdentifier:
-    if f"{name}_set" in names:
-        return QuasiIdentifier(name, Form.SET, (f"{name}_set",))
-    return QuasiIdentifier(name, Form.BOUNDS, (f"{name}_lo", f"{name}_hi"))
 
 
 def placed(job: JobContext, found: Sequence[Source]) -> list[Placed]:
@@ -70,20 +68,14 @@ def placed(job: JobContext, found: Sequence[Source]) -> list[Placed]:
     places = []
     for at, (one, shown) in enumerate(zip(found, kept, strict=True)):
         job.tick(0.1 + 0.6 * at / len(found), "places")
-        boxes = generalized(one.path, one.wanted, one.orders)
-        place = _place(job.dataset_path(), boxes, one)
-        if (place == ABSENT).all():
+        there = located(job.dataset_path(), one.path, one.wanted, one.meanings)
+        if (there.places == ABSENT).all():
             detail = "no record of the original lies in any row of this table"
             raise InvalidError(detail, errors=[FieldError(f"/{one.role}", detail)])
-        pairs, rows = np.unique(boxes.of_row * (int(shown.max(initial=0)) + 1) + shown, return_counts=True)
-        of_place, value = np.divmod(pairs, int(shown.max(initial=0)) + 1)
-        places.append(Placed(place, of_place, value, rows.astype(np.int64)))
+        span = int(shown.max(initial=0)) + 1
+        pairs, rows = np.unique(there.of_row * span + shown, return_counts=True)
+        places.append(Placed(there.places, *np.divmod(pairs, span), rows.astype(np.int64)))
     return places
-
-
-def _place(original: Path, boxes: Generalized, one: Source) -> NDArray[np.int64]:
-    numbers, codes = records_for(original, boxes, one.orders)
-    return locate(numbers, codes, boxes.lower, boxes.upper, boxes.sets)
 
 
 def noise(job: JobContext) -> list[Noise]:

@@ -99,7 +99,3 @@ def _verdict(made: CompositionResult, *, passed: bool) -> str:
     if below:
         told += f", and fewer than {made.k:.4g} for {below:.1%} of them"
     return f"{told}{'' if passed else ': what is required is not met'}."
-
-
-def _persons(number: float) -> str:
-    return "one person" if number == 1.0 else f"{number:.4g} persons"

@@ -11,10 +11,11 @@ from app.contracts.jobs import Progress
 from workers.algorithms.tables.composition import Noise, Placed, Request, compose
 from workers.algorithms.tables.locating import locate
 from workers.frames.codes import coded_columns
-from workers.methods.composition.placing import OPEN, noise, placed, sources
+from workers.methods.composition.placing import noise, placed, sources
 from workers.methods.composition.report import result
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
+from workers.methods.released.composed import OPAQUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class CompositionRunner:
             What only the records could tell.
         """
         job.tick(0.0, "read")
-        spec = CompositionSpec.model_validate({**job.spec, "seed": None})
+        spec = job.specification(CompositionSpec)
         path = job.dataset_path()
         found = sources(job, spec.columns)
         request = Request(
@@ -57,7 +58,7 @@ class CompositionRunner:
             sensitive=[one.codes.astype(np.int64) for one in coded_columns(path, spec.sensitive)],
             noise=noise(job),
         )
-        is_open = any(one.method in OPEN for one in listed(job.releases, "release_ids").values())
+        is_open = any(one.method in OPAQUE for one in listed(job.releases, "release_ids").values())
         return Composing(spec, request, len(spec.release_ids) + len(spec.dataset_ids), is_open)
 
     def step(self, state: Composing, *, rng: np.random.Generator) -> Composing:  # noqa: ARG002 - nothing is left

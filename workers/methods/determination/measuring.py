@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.attacks import DeterminedColumn, DeterminedRelease, HomogeneousColumn
-from app.contracts.quasi_identifiers import Form, QuasiIdentifier
+from app.contracts.quasi_identifiers import published
 from workers.algorithms.tables.homogeneity import determined as share_determined
 from workers.algorithms.tables.homogeneity import homogeneity, points
 from workers.frames.codes import Coded, coded_columns
-from workers.frames.generalized import Generalized, generalized
+from workers.frames.generalized import Generalized, Meanings, generalized
 from workers.frames.quasi_identifiers import cells
 from workers.methods.context import JobContext
 
@@ -76,14 +76,9 @@ def read_file(path: Path, release: Described) -> Determined:
     """Read one release from its Parquet file."""
     types = release.types
     columns = tuple(release.spec["columns"])
-    wanted = [
-        QuasiIdentifier(name, Form.SET, (f"{name}_set",))
-        if f"{name}_set" in types
-        else QuasiIdentifier(name, Form.BOUNDS, (f"{name}_lo", f"{name}_hi"))
-        for name in columns
-    ]
+    wanted = [published(name, types) for name in columns]
     orders = dict(release.spec.get("ordinal") or {})
-    boxes = generalized(path, wanted, orders)
+    boxes = generalized(path, wanted, Meanings(orders))
     names = tuple(release.spec.get("keep", ()))
     kept = coded_columns(path, names)
     return Determined(
@@ -126,7 +121,7 @@ def _numbers(one: Determined, grid: Mapping[str, float]) -> list[DeterminedColum
 def _sets(one: Determined) -> list[DeterminedColumn]:
     found = []
     for name, allowed in zip(one.boxes.nominal, one.boxes.sets, strict=True):
-        left = np.where(allowed[:, -1], np.nan, allowed[:, :-1].sum(axis=1))[:, None]
+        left = np.where(allowed[:, :-1].any(axis=1), allowed.sum(axis=1), np.nan)[:, None]
         share = float(share_determined(left, one.counts)[0])
         found.append(
             DeterminedColumn(column=name, share_determined=share, mean_values=_mean(left[:, 0], one.counts, True))

@@ -34,7 +34,7 @@ class DeterminationRunner:
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Determining:  # noqa: ARG002 - nothing is drawn
         """Read the releases."""
         job.tick(0.0, "read")
-        spec = DeterminationSpec.model_validate({**job.spec, "seed": None})
+        spec = job.specification(DeterminationSpec)
         return Determining(spec, tuple(read(job, role) for role in listed(job.releases, "release_ids")))
 
     def step(self, state: Determining, *, rng: np.random.Generator) -> Determining:  # noqa: ARG002 - nothing is drawn

@@ -39,7 +39,7 @@ class FrontierRunner:
 
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Advancing:  # noqa: ARG002 - runs have their own
         """Nothing is read before the first run."""
-        return Advancing(FrontierSpec.model_validate({**job.spec, "seed": None}), job)
+        return Advancing(job.specification(FrontierSpec), job)
 
     def step(self, state: Advancing, *, rng: np.random.Generator) -> Advancing:  # noqa: ARG002
         """Try the next k."""

@@ -61,7 +61,7 @@ class InfluenceRunner:
     def init(self, job: JobContext, *, rng: np.random.Generator) -> Influencing:  # noqa: ARG002 - runs have their own
         """Make every release once more on all records, and choose the records to try."""
         job.tick(0.0, "read")
-        spec = InfluenceSpec.model_validate({**job.spec, "seed": None})
+        spec = job.specification(InfluenceSpec)
         variants, tried = Variants(job.dataset_path()), []
         for release in listed(job.releases, "release_ids").values():
             names = tuple(name for name in release.spec["columns"] if name in job.datasets["dataset_id"].numeric)

@@ -12,9 +12,12 @@ from scipy.spatial import cKDTree
 from app.contracts.families import Composition, Diverse
 from app.contracts.findings import Finding, Severity
 from workers.algorithms.tables.composition import ABSENT, Composed, Noise, Placed, Request, compose
-from workers.algorithms.tables.locating import locate
-from workers.frames import ledger as ledgers
-from workers.frames.ledger import Ledger, Records
+from workers.frames.codes import coded_columns
+from workers.frames.columns import numeric_columns
+from workers.frames.generalized import kept_together
+from workers.frames.hashed_cells import columns_of
+from workers.frames.ledger import Ledger, read_ledger
+from workers.methods.released.placing import located
 
 #: Methods whose rows are the original's, or follow them one by one: nobody is hidden among others.
 OPAQUE: Final = frozenset({"swaps", "condensation"})
@@ -58,13 +61,14 @@ def composed_with(
     rng
         Draws the records that noise is evaluated for, where there are too many.
     """
-    records = Records(dataset)
+    there = frozenset(columns_of(dataset))
     paths = dict.fromkeys((*(one.ledger for one in earlier), own))  # the same boxes once: they tell no more twice
-    known = [ledgers.read_ledger(path) for path in paths if path is not None]
-    usable = [one for one in known if records.names.issuperset(one.columns)]
+    known = [read_ledger(path) for path in paths if path is not None]
+    usable = [one for one in known if there.issuperset(one.names)]
     opaque = spec["method"] in OPAQUE or any(one.method in OPAQUE for one in earlier)
     exact = len(usable) == len(known) and all(one.ledger is not None or one.method in OPAQUE for one in earlier)
-    found = None if not usable else _compose(records, usable, spec, rng=rng)
+    sensitive = sorted({*spec.get("sensitive", ()), *(name for one in usable for name in one.keep)} & there)
+    found = None if not usable else _compose(dataset, usable, spec, sensitive, rng=rng)
     k = _left(found, single=not earlier)
     return Composition(
         k=1.0 if opaque or found is None else k,
@@ -75,7 +79,7 @@ def composed_with(
         changed=None if found is None else found.changed,
         expected=None if found is None else found.expected,
         expected_below=None if found is None else found.expected_below,
-        diversity=_diversity(found, _sensitive(records, usable, spec)),
+        diversity=_diversity(found, sensitive),
         releases=len(earlier) + 1,
         exact=exact,
     )
@@ -122,32 +126,27 @@ def _left(found: Composed | None, *, single: bool) -> float:
 
 
 def _compose(
-    records: Records, releases: Sequence[Ledger], spec: Mapping[str, Any], *, rng: np.random.Generator
+    dataset: Path,
+    releases: Sequence[Ledger],
+    spec: Mapping[str, Any],
+    sensitive: Sequence[str],
+    *,
+    rng: np.random.Generator,
 ) -> Composed:
-    boxes = [one for one in releases if "lo0" in one.frame.columns or one.sets]
-    noisy = [one for one in releases if "z0" in one.frame.columns]
-    common = [name for name in records.names if all(name in one.keep for one in boxes)]
+    boxes = [one for one in releases if one.columns]
+    common = sorted(set.intersection(*(set(one.keep) for one in boxes))) if boxes else []
+    kept = kept_together([one.path for one in boxes], common)
     person = spec.get("person")
-    placed = [_placed(records, one) for one in boxes]
-    numbered = ledgers.codes([ledgers.kept(one, sorted(common)) for one in boxes]) if boxes else []
     return compose(
         Request(
-            releases=[
-                Placed(places, numbers, kept, one.frame["rows"].to_numpy())
-                for one, (places, numbers), kept in zip(boxes, placed, numbered, strict=True)
-            ],
+            releases=[_placed(dataset, one, numbers) for one, numbers in zip(boxes, kept, strict=True)],
             k=limit_of(spec),
-            persons=None if person is None else ledgers.codes([records.texts([person])])[0],
-            sensitive=[ledgers.codes([records.texts([name])])[0] for name in _sensitive(records, releases, spec)],
-            noise=[_noise(records, one) for one in noisy],
+            persons=None if person is None else coded_columns(dataset, [person])[0].codes.astype(np.int64),
+            sensitive=[one.codes.astype(np.int64) for one in coded_columns(dataset, sensitive)],
+            noise=[_noise(dataset, one) for one in releases if not one.columns],
         ),
         rng=rng,
     )
-
-
-def _sensitive(records: Records, releases: Sequence[Ledger], spec: Mapping[str, Any]) -> list[str]:
-    named = {*spec.get("sensitive", ()), *(name for one in releases for name in one.keep)}
-    return sorted(named & records.names)
 
 
 def _diversity(found: Composed | None, names: Sequence[str]) -> dict[str, Diverse]:
@@ -159,46 +158,31 @@ def _diversity(found: Composed | None, names: Sequence[str]) -> dict[str, Divers
     }
 
 
-def _placed(records: Records, release: Ledger) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Box of each record, and of each ledger row; absent where no row of the box has the record's kept values."""
-    numbers, rows = ledgers.box_numbers(release)
-    numeric = [name for name in release.columns if name not in release.sets]
-    members, codes = [], []
-    for name in release.columns:
-        if name in release.sets:
-            values = ledgers.value_sets(release, rows, name)
-            book = {value: place for place, value in enumerate(sorted({one for box in values for one in box}))}
-            members.append(_matrix(values, book))
-            codes.append(records.numbered(name, book))
-    at = np.column_stack(codes) if codes else np.empty((records.rows, 0), np.int64)
-    lower, upper = ledgers.bounds(release, rows, "lo"), ledgers.bounds(release, rows, "hi")
-    places = locate(records.numbers(numeric), at, lower, upper, tuple(members))
-    if release.keep and records.names.issuperset(release.keep):
-        mine, theirs = ledgers.codes([records.texts(release.keep), ledgers.kept(release, release.keep)])
+def _placed(dataset: Path, release: Ledger, kept: NDArray[np.int64]) -> Placed:
+    """Box of each record, absent where no row of the box has the record's kept values; and what the rows show."""
+    there = frozenset(columns_of(dataset))
+    wanted = [one for one in release.columns if one.name in there]
+    found = located(dataset, release.path, wanted, release.meanings)
+    places = found.places
+    if release.keep and there.issuperset(release.keep):
+        mine, theirs = kept_together([dataset, release.path], release.keep)
         span = int(max(mine.max(initial=0), theirs.max(initial=0))) + 1
-        published = np.isin(places * span + mine, numbers * span + theirs)
-        places = np.where(published, places, ABSENT)
-    return places, numbers
+        places = np.where(np.isin(places * span + mine, found.of_row * span + theirs), places, ABSENT)
+    return Placed(places, found.of_row, kept, release.rows)
 
 
-def _matrix(values: Sequence[Sequence[str]], book: Mapping[str, int]) -> NDArray[np.bool_]:
-    found = np.zeros((len(values), len(book)), bool)
-    for box, some in enumerate(values):
-        found[box, [book[value] for value in some]] = True
-    return found
-
-
-def _noise(records: Records, release: Ledger) -> Noise:
+def _noise(dataset: Path, release: Ledger) -> Noise:
     """Values, and of each record the scale of the row that is nearest to it: which row is whose is not kept."""
-    values = records.numbers(release.columns)
+    values = np.ascontiguousarray(numeric_columns(dataset, release.names).values)
     there = np.isfinite(values).all(axis=1)
-    rows = np.linspace(0, release.frame.height - 1, min(release.frame.height, _SCALED)).astype(np.int64)
-    scale = ledgers.bounds(release, rows, "scale")
+    scales = numeric_columns(release.path, [f"{name}_scale" for name in release.names]).values
+    rows = np.linspace(0, len(scales) - 1, min(len(scales), _SCALED)).astype(np.int64)
+    scale = scales[rows]
     found = np.full(values.shape, np.nan)
     if (scale == scale[:1]).all():
         found[there] = scale[0]
     else:
-        z = ledgers.bounds(release, rows, "z")
+        z = numeric_columns(release.path, release.names).values[rows]
         spread = np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
         found[there] = scale[cKDTree(z / spread).query(values[there] / spread)[1]]
     return Noise(values, found, release.uniform)

@@ -1,0 +1,47 @@
+"""Where a published table of boxes places the records of an original: by geometry, for links are not kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.quasi_identifiers import QuasiIdentifier
+from workers.algorithms.tables.locating import locate
+from workers.frames.generalized import Meanings, generalized, records_for
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Boxes of a table.
+
+    Attributes
+    ----------
+    places
+        Box of each record of the original, shape (N,); -1 where there is none.
+    of_row
+        Box of each row of the table.
+    """
+
+    places: NDArray[np.int64]
+    of_row: NDArray[np.int64]
+
+
+def located(original: Path, table: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings) -> Located:
+    """The box of every record.
+
+    Parameters
+    ----------
+    original
+        The typed copy of the records.
+    table
+        The Parquet file with boxes.
+    wanted
+        What the boxes are of: columns that the original has.
+    meanings
+        How the table's values are read.
+    """
+    boxes = generalized(table, wanted, meanings)
+    numbers, codes = records_for(original, boxes, meanings)
+    return Located(locate(numbers, codes, boxes.lower, boxes.upper, boxes.sets), boxes.of_row)
