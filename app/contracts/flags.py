@@ -63,6 +63,13 @@ class Flag(StrEnum):
             "digits of the column's range."
         ),
     )
+    MEANS = (
+        "means-inside-boxes",
+        (
+            "Boxes have the means of their records, or intervals for them: who knows the others of a box knows more of "
+            "the last one's values than its bounds say."
+        ),
+    )
     WEIGHED = ("weighed", "Records of rare boxes count less, by the column `weight`.")
     SCALES_PER_RECORD = (
         "scales-per-record",

@@ -50,6 +50,7 @@ METHODS: Final[dict[str, Method]] = {
             flags=(
                 Flag.TIGHT_BOUNDS,
                 Flag.SNUG_BOUNDS,
+                Flag.MEANS,
                 Flag.CODEBOOK_FROM_DATA,
                 Flag.OUTER_BOUNDS_FROM_DATA,
                 Flag.RARE_RECORDS_DISMISSED,

@@ -12,11 +12,11 @@ from app.contracts.box_statistics import (
     Statistic,
     StatisticKind,
 )
-from app.contracts.boxes import BoxesSpec, RareRecords
+from app.contracts.boxes import BoxesSpec, Content, RareRecords
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
 from app.jobs.box_columns import complete_records, kinds_of, unfit, wrong_columns, wrong_weights
-from app.jobs.box_gate import unfinished
+from app.jobs.box_gate import unfinished, wrong_content
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
@@ -65,6 +65,7 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
     columns, kinds = named(profile), kinds_of(spec, profile)
     return [
         *unfinished(spec, kinds),
+        *wrong_content(spec, kinds),
         *wrong_columns(spec, profile),
         *wrong_weights(spec, columns, profile),
         *_unknown(spec, columns),
@@ -143,6 +144,8 @@ def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]
     for name, kind in kinds.items():
         if kind is not ColumnKind.NOMINAL:
             yield from (f"{name}_lo", f"{name}_hi")
+            if spec.content is not Content.BOUNDS:
+                yield from (f"{name}_mean_lo", f"{name}_mean_hi")
             continue
         declared = spec.nominal.get(name)
         if declared is not None and declared.hierarchy is not None:

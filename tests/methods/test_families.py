@@ -179,3 +179,34 @@ def test_a_gate_demands_more_than_the_release_promises(client: httpx.Client) -> 
     assert (state(client, job), job["findings"][0]["figure"], job["findings"][0]["limit"]) == ("draft", 5, 20)
     unknown = client.post("/v1/anonymizations", json=boxes(dataset_id, gate=[{"method": "table", "require": {"k": 5}}]))
     assert (unknown.status_code, unknown.json()["errors"][0]["pointer"]) == (422, "/gate/0/method")
+
+
+def test_means_inside_boxes_are_published_once(client: httpx.Client) -> None:
+    frame = population(13)
+    dataset_id = upload_frame(client, frame)
+    first = succeed(client, boxes(dataset_id, content="rounded_means", domains={"wage": [0.0, 1000.0]}))
+    assert (first["findings"], state(client, first)) == ([], "published")
+    again = succeed(client, boxes(dataset_id, content="rounded_means", domains={"wage": [0.0, 1000.0]}))
+    assert (again["findings"], state(client, again)) == ([], "published"), "the same once more"
+    second = succeed(client, boxes(dataset_id, k=9, content="rounded_means"))
+    assert state(client, second) == "draft"
+    assert "subtraction" in second["findings"][0]["detail"]
+    exact = client.post("/v1/anonymizations", json=boxes(dataset_id, content="means"), headers={"Prefer": "wait=60"})
+    assert (exact.json()["state"], exact.json()["error"]["type"]) == ("failed", "/problems/infeasible")
+    assert [one["pointer"] for one in exact.json()["error"]["errors"]] == ["/content"]
+    shown = client.get(f"/v1/releases/{first['release_id']}").json()
+    assert "means-inside-boxes" in shown["flags"]
+    assert {"age_mean_lo", "wage_mean_hi"} <= {column["name"] for column in shown["columns"]}
+
+
+def test_an_order_of_texts_is_published_and_composed(client: httpx.Client) -> None:
+    """Gates find records in boxes by the places of values in their order; missing ones are where nothing is said."""
+    frame = population(14).with_columns(pl.when(pl.col("age") > 30).then("town").alias("town"))
+    dataset_id = upload_frame(client, frame)
+    spec = boxes(dataset_id, columns=["age", "town"], ordinal={"town": ["c", "a", "b"]}, missing="pattern")
+    assert state(client, succeed(client, spec)) == "published"
+    second = succeed(client, spec | {"k": 50})
+    ledger = client.get(f"/v1/families/{family(client, dataset_id)}").json()
+    assert ledger["published"][0]["composition"]["k"] >= 5
+    assert ledger["published"][0]["composition"]["changed"] is None
+    assert second["findings"] == [] or second["findings"][0]["figure"] >= 1

@@ -21,7 +21,7 @@ with located():
 
 __all__ = ["bounded_columns", "certify"]
 
-_LO, _HI, _SET, _WEIGHT = "_lo", "_hi", "_set", "weight"
+_LO, _HI, _SET, _MEAN, _WEIGHT = "_lo", "_hi", "_set", "_mean", "weight"
 
 
 def certify(
@@ -30,6 +30,7 @@ def certify(
     *,
     columns: Sequence[str] | None = None,
     weight: str | bool | None = None,
+    means: bool = False,
     ddof: int = 0,
 ) -> list[dict[str, Any]]:
     """Compute certain ranges of statistics of a release of boxes.
@@ -42,6 +43,8 @@ def certify(
         `<column>_set`.
     weight : the column of the rows' weights, where the release is weighed; False where it is not. By default a column
         `weight` beside the bounds is refused, for it may be either.
+    means : whether `<column>_mean_lo` and `<column>_mean_hi` hold the means of the boxes' records, which make ranges
+        narrower. The release's `content` says whether they do: they may be columns that were kept.
     ddof : 1 for the sample form of variances, standard deviations and covariances.
 
     Returns
@@ -64,18 +67,24 @@ def certify(
         msg = "the column `weight` may be the weights of the rows or a column that was kept: say which (`weight`)"
         raise UnreadableError(msg)
     questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
-    boxes = boxes_of(table, names, weight=_WEIGHT if weight is True else weight or None)
+    boxes = boxes_of(table, names, weight=_WEIGHT if weight is True else weight or None, means=means)
     return finished(computing(boxes, questions))
 
 
 def bounded_columns(names: Sequence[str]) -> list[str]:
-    """The columns whose bounds or sets stand in a file, in its order."""
+    """The columns whose bounds or sets stand in a file, in its order; intervals of means after them are no columns."""
     there = set(names)
     return [
         name[: name.rindex("_")]
-        for name in names
-        if (name.endswith(_LO) and name.removesuffix(_LO) + _HI in there) or name.endswith(_SET)
+        for place, name in enumerate(names)
+        if (name.endswith(_LO) and name.removesuffix(_LO) + _HI in there and not _averages(name, names[:place]))
+        or name.endswith(_SET)
     ]
+
+
+def _averages(name: str, before: Sequence[str]) -> bool:
+    """Whether a column is the lower end of means: it stands right after the upper bound of what they are of."""
+    return bool(before) and name.endswith(_MEAN + _LO) and before[-1] == name.removesuffix(_MEAN + _LO) + _HI
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -93,4 +102,6 @@ def _beside(names: Sequence[str], bounded: Sequence[str]) -> bool:
     """Whether `weight` stands where weights stand: after the last bound."""
     last = bounded[-1] + (_SET if bounded[-1] + _SET in names else _HI)
     after = list(names).index(last) + 1
+    if after + 1 < len(names) and names[after] == bounded[-1] + _MEAN + _LO:
+        after += 2
     return after < len(names) and names[after] == _WEIGHT

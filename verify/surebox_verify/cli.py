@@ -74,6 +74,7 @@ def _certify(arguments: list[str]) -> int:
     weighed = parser.add_mutually_exclusive_group()
     weighed.add_argument("--weighed", action="store_true", help="the column `weight` has the weights of the rows")
     weighed.add_argument("--not-weighed", action="store_true", help="the column `weight` is one that was kept")
+    parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` hold the means of the boxes")
     given = parser.parse_args(arguments)
     from surebox_verify.certify import bounded_columns, certify
     from surebox_verify.core.errors import UndefinedStatisticError
@@ -82,12 +83,18 @@ def _certify(arguments: list[str]) -> int:
     data, file_format = given.file.read_bytes(), format_of(given.file.name)
     there = names_in(data, file_format)
     names = bounded_columns(there)
-    bounds = [f"{name}_{end}" for name in names for end in ("lo", "hi", "set")]
+    ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if given.means else ()))
+    bounds = [f"{name}_{end}" for name in names for end in ends]
     weight = ["weight"] if "weight" in there and not given.not_weighed else []
     table = numbers(data, file_format, [name for name in there if name in {"box", *bounds, *weight}])
     try:
         found = certify(
-            table, given.statistic, columns=names, weight=given.weighed or (None if weight else False), ddof=given.ddof
+            table,
+            given.statistic,
+            columns=names,
+            weight=given.weighed or (None if weight else False),
+            means=given.means,
+            ddof=given.ddof,
         )
     except UndefinedStatisticError as error:
         raise UnreadableError(f"{given.statistic[error.index]}: {error.reason}") from None

@@ -29,7 +29,7 @@ from surebox_verify.ranges.reaching import Bounds, reached
 from surebox_verify.ranges.regression import regression_work
 from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.ranges.steps import RangeSteps, Work
-from surebox_verify.readings import Reading, Readings
+from surebox_verify.readings import Axis, Reading, Readings
 
 _WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
 _ALL_WORK = 12_000_000_000
@@ -153,16 +153,30 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
 
 
 def _with_means(reading: Reading, statistic: Statistic, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
-    """Ranges of boxes with means: no wider than those of the bounds. Regressions are those of the bounds."""
-    axes = reading.axes(statistic)
-    first, second = reading.content(axes[0]), reading.content(axes[-1])
-    yield 128
+    """Ranges of boxes with means: no wider than those of the bounds. Regressions are those of the bounds.
+
+    A pair is taken in an order that follows from its boxes: who computes it again may know its columns in another.
+    """
     if statistic.kind in _PAIRS:
         kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
-        found = yield from content_work(kind, first, second, effort)
+        axes = sorted(zip(reading.axes(statistic), used, strict=True), key=lambda each: _bytes(reading, each[0]))
+        contents = [reading.content(axis) for axis, _ in axes]
+        yield 256
+        (narrow,) = yield from content_work(kind, contents[0], contents[1], effort)
+        (wide,) = yield from _work(kind, tuple(column for _, column in axes), effort, ddof)
         form = ddof if kind == "covariance" else 0
-        return tuple(sample_form(each, int(reading.counts.sum()), form) for each in found)
-    narrow, plain = first.column, used[0]
+        return (_meeting(wide, sample_form(narrow, int(reading.counts.sum()), form)),)
+    (axis,) = reading.axes(statistic)
+    yield 128
+    return (yield from _one_with_means(statistic, reading.content(axis).column, used[0], effort, ddof))
+
+
+def _bytes(reading: Reading, axis: Axis) -> tuple[bytes, ...]:
+    return tuple(np.ascontiguousarray(side).tobytes() for side in (*reading.bounds(axis), *reading.means(axis)))
+
+
+def _one_with_means(statistic: Statistic, narrow: BoxColumn, plain: BoxColumn, effort: int, ddof: int) -> Work:
+    """Mean, variance or standard deviation of a column."""
     mean = _meeting(plain.mean, narrow.mean)
     variance = _meeting(plain.variance, narrow.variance)
     return (yield from _work(statistic.kind, (replace(plain, mean=mean, variance=variance),), effort, ddof))
@@ -171,7 +185,7 @@ def _with_means(reading: Reading, statistic: Statistic, used: tuple[BoxColumn, .
 def _meeting(one: Range, other: Range) -> Range:
     """What both are certain of; what either reaches need not have the other's data."""
     if one.outer is None or other.outer is None:
-        return one if other.outer is None else other
+        return combine(one.outer or other.outer, None)
     return combine(one.outer.intersect(other.outer), None)
 
 

@@ -23,7 +23,7 @@ from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, signed_by, worth
 from surebox_verify.questions import KINDS, computing, finished, question, with_values
-from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, meaning_of, weight_of
+from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, weight_of
 from surebox_verify.released.files import format_of, numbers
 
 _UNITS = 4
@@ -196,14 +196,15 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> ReleasedBoxes:
     """The boxes of the data file. Sets, days and orders are read back from Parquet, which has their types."""
     columns, parameters = certificate.columns, certificate.parameters
     names = [str(each) for each in parameters["columns"]]
-    weight = weight_of(parameters)
-    sides = [side for each in names for end in ("lo", "hi", "set") if (side := f"{each}_{end}") in columns]
+    weight, means = weight_of(parameters), has_means(parameters)
+    ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if means else ()))
+    sides = [side for each in names for end in ends if (side := f"{each}_{end}") in columns]
     file_format = format_of(name)
     if file_format != "parquet" and not all(columns[side] in _NUMBERS for side in sides):
         msg = "sets, days and orders are read back from the Parquet file only"
         raise UnreadableError(msg)
     table = numbers(data, file_format, ["box", *sides, *([weight] if weight else [])])
-    boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"))
+    boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"), means=means)
     return with_values(boxes, [question(each) for each in certificate.statistics if each.get("kind") in KINDS])
 
 

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from uuid import uuid4
 
-from app.contracts.findings import Finding
 from app.contracts.releases import ReleaseFormat
 from app.contracts.review import Review
 from app.db.repositories import families
@@ -21,7 +20,7 @@ from workers.engine.resources import WorkerResources
 from workers.frames.ledger import write_ledger
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.released.composed import LEDGERED, OPAQUE, Earlier, composed_with, finding
+from workers.methods.released.composed import LEDGERED, OPAQUE, Earlier, composed_with, finding, repeated_content
 
 STAGE: Final = "gate"
 _SHARE: Final = 0.97
@@ -63,9 +62,9 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     earlier = [_fetched(one, candidate.scratch, at.storage, there) for one in entries if not _of_series(one, entries)]
     earlier = [one for one in earlier if one.release_id != candidate.base_release_id]
     found = composed_with(candidate.dataset, spec, own, earlier, rng=new_generator(None))
-    stands: Finding | None = finding(found, spec, earlier)
+    stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier))
     return Review(
-        findings=() if stands is None else (stands,),
+        findings=tuple(one for one in stands if one is not None),
         family_id=family_id,
         composed_after=published,
         composed=found.model_dump(mode="json"),

@@ -45,6 +45,8 @@ class Ledger:
         How its values are read.
     uniform
         Whether its noise is uniform.
+    content
+        What its boxes say of their records beside bounds.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Ledger:
     keep: tuple[str, ...]
     meanings: Meanings
     uniform: bool
+    content: str = "bounds"
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
@@ -79,7 +82,9 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
         sides = [one for name in names for one in (name, f"{name}_scale")]
     else:
         sides = [one for identifier in telling_boxes(spec, there) for one in identifier.columns]
-    shown = list(dict.fromkeys((*sides, *keep)))
+    content = spec.get("content", "bounds")
+    averages = [f"{name}_mean_{end}" for name in names for end in ("lo", "hi") if content != "bounds"]
+    shown = list(dict.fromkeys((*sides, *(name for name in averages if name in there), *keep)))
     table = pq.read_table(release, columns=shown)
     rows = [pl.Series(name, pl.from_arrow(table.column(name))) for name in shown]
     keys = pl.DataFrame([_compared(column).alias(str(place)) for place, column in enumerate(rows)])
@@ -89,6 +94,7 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
     about = {
         "method": method, "columns": names, "keep": keep, "count_keep": bool(spec.get("count_keep")),
         "uniform": spec.get("model") == "uniform", "orders": spec.get("ordinal") or {}, "merged": merged_values(spec),
+        "content": content,
     }  # fmt: skip
     made = reduced.to_arrow(compat_level=pl.CompatLevel.oldest())
     pq.write_table(made.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
@@ -100,6 +106,11 @@ def _compared(series: pl.Series) -> pl.Series:
         return series
     members = series.list.eval(pl.element().cast(pl.String).fill_null(MISSING))
     return members.list.join(_BETWEEN).alias(series.name)
+
+
+def same_rows(one: Path, other: Path) -> bool:
+    """Whether two ledgers are of releases that say the same."""
+    return bool(pq.read_table(one).equals(pq.read_table(other)))
 
 
 def read_ledger(path: Path) -> Ledger:
@@ -114,4 +125,5 @@ def read_ledger(path: Path) -> Ledger:
         keep=tuple(about["keep"]),
         meanings=Meanings(about["orders"], about["merged"]),
         uniform=about["uniform"],
+        content=about["content"],
     )

@@ -54,7 +54,12 @@ class ReleasedBoxes(PublishedBoxes):
 
 
 def read_boxes(
-    path: Path, names: Sequence[str], *, weight: str | None = None, orders: Orders | None = None
+    path: Path,
+    names: Sequence[str],
+    *,
+    weight: str | None = None,
+    orders: Orders | None = None,
+    means: bool = False,
 ) -> ReleasedBoxes:
     """Read the boxes of a release.
 
@@ -65,6 +70,7 @@ def read_boxes(
         `<name>_set`.
     weight : the column of the rows' weights, where the release is weighed.
     orders : of the ordinal columns.
+    means : whether the release has means: a column with bounds has them in `<name>_mean_lo` and `<name>_mean_hi`.
 
     Raises
     ------
@@ -76,16 +82,26 @@ def read_boxes(
         sets = [name for name in names if schema.get_field_index(f"{name}_set") >= 0]
         ends = [f"{name}_{end}" for end in ("lo", "hi") for name in names if name not in sets]
         wanted = ["box", *ends, *(f"{name}_set" for name in sets), *([weight] if weight else [])]
+        averaged = [side for side in _mean_sides(names) if means and schema.get_field_index(side) >= 0]
         missing = [name for name in wanted if schema.get_field_index(name) < 0]
         if missing:
             msg = f"no column {missing[0]!r}: this is no release of boxes of {', '.join(names)}"
             raise ValueError(msg)
-        table = file.read(columns=wanted)
-    return boxes_of(table, names, weight=weight, orders=orders)
+        table = file.read(columns=[*wanted, *averaged])
+    return boxes_of(table, names, weight=weight, orders=orders, means=means)
+
+
+def _mean_sides(names: Sequence[str]) -> list[str]:
+    return [f"{name}_mean_{end}" for name in names for end in ("lo", "hi")]
 
 
 def boxes_of(
-    table: pa.Table, names: Sequence[str], *, weight: str | None = None, orders: Orders | None = None
+    table: pa.Table,
+    names: Sequence[str],
+    *,
+    weight: str | None = None,
+    orders: Orders | None = None,
+    means: bool = False,
 ) -> ReleasedBoxes:
     """The boxes of a release whose rows are there already; as `read_boxes`."""
     number = _doubles(table, "box")
@@ -103,6 +119,7 @@ def boxes_of(
         upper=np.ascontiguousarray(bounds[1]),
         counts=counts.astype(np.int64),
         sets=tuple(matrix for matrix, _ in sets),
+        means=_means(one_each, numeric) if means else None,
         of_row=of_row.astype(np.int64),
         weights=_doubles(table, weight)[first] if weight else None,
         numeric=numeric,
@@ -135,6 +152,16 @@ def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Mea
     return Meaning(parameters.get("bounds") == "tight", steps, least=int(parameters.get("k") or 0))
 
 
+def has_means(parameters: Mapping[str, Any]) -> bool:
+    """Whether boxes of a release have their records' means, or intervals for them.
+
+    Parameters
+    ----------
+    parameters : how it was made, as far as that is public.
+    """
+    return bool(parameters.get("content", "bounds") != "bounds")
+
+
 def _step(name: str, column: str, parameters: Mapping[str, Any]) -> float | None:
     """What the values of a column are multiples of, as far as that is said; ordinal ones are ranks."""
     if name in (parameters.get("ordinal") or {}):
@@ -155,6 +182,18 @@ def _side(table: pa.Table, name: str, end: str, order: Sequence[Any] | None) -> 
         raise ValueError(msg)
     found: FloatArray = ranks.cast(pa.float64()).to_numpy()
     return found
+
+
+def _means(table: pa.Table, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+    """(B, n) each, ends of the intervals of means; NaN where a box, or a whole column, has none."""
+    ends = []
+    for end in ("lo", "hi"):
+        found = np.full((table.num_rows, len(names)), np.nan)
+        for index, name in enumerate(names):
+            if f"{name}_mean_{end}" in table.column_names:
+                found[:, index] = _doubles(table, f"{name}_mean_{end}")
+        ends.append(found)
+    return ends[0], ends[1]
 
 
 def _doubles(table: pa.Table, name: str) -> FloatArray:

@@ -12,6 +12,7 @@ from surebox_verify.core.moments import check_records
 from surebox_verify.core.statistics import check_statistics
 from surebox_verify.core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.bounds import check_domains
+from workers.algorithms.boxes.content import content_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
@@ -36,6 +37,12 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     if not request.plain and request.rare_records != "keep":
         msg = "rare records are dismissed and weighed for complete numeric columns only; keep them"
         raise ValueError(msg)
+    if request.content != "bounds" and (request.survey is not None or request.rare_records != "keep"):
+        msg = "means inside boxes are those of all records, which count alike"
+        raise ValueError(msg)
+    steps = tuple(column.step for column in request.columns)
+    if (fault := content_fault(request.content, request.k, request.bounds, steps)) is not None:
+        raise ValueError(fault)
     if request.k > len(x):
         raise InfeasibleKError(request.k, len(x))
     _check_demands(request.demands, request.k)

@@ -20,7 +20,7 @@ from workers.algorithms.boxes.charges import Records, embedded, sides
 from workers.algorithms.boxes.partition.mixed import partition as cutting
 from workers.algorithms.boxes.partition.mixed.admission import admit
 from workers.algorithms.boxes.partition.places import new_keys
-from workers.algorithms.boxes.published import published
+from workers.algorithms.boxes.published import published, with_content
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import (
     BoxesOutcome,
@@ -135,13 +135,13 @@ def cut(state: MixedCutting, rng: np.random.Generator) -> MixedCutting | MixedCe
         return replace(state, cuts=cuts)
     mixed, partition = state.mixed, cutting.result(cuts)
     request, given = mixed.request, mixed.given
+    keys = new_keys(given.x.shape[1] + len(given.nominal), rng) if request.keys is None else request.keys
     if request.bounds == "tight":
         boxes = mixed_tight(given.x, given.nominal, partition)
     else:
-        keys = new_keys(given.x.shape[1] + len(given.nominal), rng) if request.keys is None else request.keys
         domains = request.domains or (None,) * given.x.shape[1]
         boxes = mixed_cells(given.x, given.nominal, partition, domains, keys)
-    boxes = published(boxes, given.x, request)
+    boxes = with_content(published(boxes, given.x, request), given.x, request, keys)
     if request.survey is not None:
         boxes = replace(boxes, survey=np.bincount(boxes.box, weights=request.survey) / boxes.counts)
     delta = _delta(mixed, boxes)

@@ -1,9 +1,15 @@
-"""Cells as they are published: drawn in where snug bounds are asked for, whole where values are, numbered.
+"""Cells as they are published: drawn in where snug bounds are asked for, whole where values are, numbered, with means.
 
 Notation as in boxes.bounds.
 """
 
-from surebox_verify.core.types import FloatArray
+from dataclasses import replace
+
+import numpy as np
+
+from surebox_verify.core.types import FloatArray, IndexArray
+from workers.algorithms.boxes.content import mean_intervals
+from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NumericColumn
 from workers.algorithms.boxes.snug import snug
@@ -27,3 +33,36 @@ def published(boxes: Boxes, x: FloatArray, request: BoxesRequest) -> Boxes:
     if request.bounds == "snug":
         boxes = snug(boxes, x, columns, request.nominal, corners, request.snug_records)
     return numbered(on_grid(boxes, [column.step for column in columns], corners[1]))
+
+
+def with_content(boxes: Boxes, x: FloatArray, request: BoxesRequest, keys: KeyArray) -> Boxes:
+    """The boxes with what is published of their records' means; ranks have none.
+
+    Parameters
+    ----------
+    boxes : as published.
+    x : (N, n) their records, NaN where missing.
+    request : `content` and what belongs to it; `demands` of these records.
+    keys : the secrets of the columns, which place the ends of intervals.
+    """
+    if request.content == "bounds":
+        return boxes
+    columns = request.columns or (NumericColumn(),) * x.shape[1]
+    found = mean_intervals(
+        x,
+        boxes,
+        keys,
+        content=request.content,
+        steps=tuple(column.step for column in columns),
+        attained=request.bounds == "tight",
+        rounding=request.mean_rounding,
+        percentage=request.percentage,
+        rows_of_person=_rows_of_person(request.demands.persons),
+    )
+    ranks = np.array([column.ranks is not None for column in columns], dtype=np.bool_)
+    return replace(boxes, means=(np.where(ranks, np.nan, found.lower), np.where(ranks, np.nan, found.upper)))
+
+
+def _rows_of_person(persons: IndexArray) -> int:
+    """Rows that a person has at most."""
+    return int(np.unique(persons, return_counts=True)[1].max()) if len(persons) else 1

@@ -8,6 +8,7 @@ from surebox_verify.core.statistics import OF_MOMENTS, Statistic
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes.bounds import Domain
+from workers.algorithms.boxes.content import Content
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.partition.places import KeyArray
@@ -44,6 +45,10 @@ class BoxesRequest:
     snug_records : records that must share the grid cell to whose end a `snug` bound moves: 1 or 2.
     suppress_at_most : largest share of the records that are left out for a class of kept columns too rare for any box.
     survey : (N,) positive design weights of the records; None for equal ones.
+    content : whether boxes also have their records' means, or intervals for them (boxes.content); not with weights, nor
+        where rare records are not kept.
+    mean_rounding : rho of rounded means.
+    percentage : p of the p %-rule, for means.
     """
 
     k: int
@@ -65,6 +70,9 @@ class BoxesRequest:
     survey: FloatArray | None = None
     objective: Literal["with_shift", "paper"] = "paper"
     dismiss_at_most: float = 0.05
+    content: Content = "bounds"
+    mean_rounding: float = 1.0
+    percentage: float = 10.0
 
     @property
     def plain(self) -> bool:

@@ -27,6 +27,7 @@ from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.published import published as as_published
+from workers.algorithms.boxes.published import with_content
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.sides import Boxes
@@ -128,13 +129,14 @@ def cut(state: Cutting) -> Cutting | Bounding:
 
 def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
     """Bounds of all boxes, and by what they are judged where rare ones are not kept."""
-    if state.request.bounds != "tight":
-        domains = state.request.domains or (None,) * state.x.shape[1]
-        keys = new_keys(state.x.shape[1], rng) if state.request.keys is None else state.request.keys
-        boxes = as_published(cells(state.x, state.partition, domains, keys), state.x, state.request)
+    request = state.request
+    keys = new_keys(state.x.shape[1], rng) if request.keys is None else request.keys
+    if request.bounds != "tight":
+        domains = request.domains or (None,) * state.x.shape[1]
+        boxes = as_published(cells(state.x, state.partition, domains, keys), state.x, request)
     else:
         boxes = tight(state.x, state.partition)
-    request = state.request
+    boxes = with_content(boxes, state.x, request, keys)
     if request.rare_records == "keep":
         return Anticipating(state.x, request, state.field, state.deviations, boxes, Chosen(None, state.field))
     if request.rare_records == "mark" or (request.rare_records == "dismiss" and request.objective == "with_shift"):

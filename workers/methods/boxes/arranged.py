@@ -81,6 +81,7 @@ class Arrangement:
                 upper=np.ascontiguousarray(boxes.upper[:, numeric]),
                 outer_from_data=boxes.outer_from_data[numeric],
                 sets=tuple(boxes.sets[index] for index in nominal),
+                means=None if boxes.means is None else (boxes.means[0][:, numeric], boxes.means[1][:, numeric]),
             ),
             chosen=chosen,
             certificates=tuple(outcome.certificates[index] for index in np.argsort(self.statistics)),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
-from app.contracts.boxes import BoxesSpec, RareRecords
+from app.contracts.boxes import BoxesSpec, Content, RareRecords
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.sides import Boxes
@@ -30,6 +30,13 @@ class Shown:
     def numeric(self) -> list[str]:
         """Columns with two ends, in the specification's order."""
         return [name for name in self.spec.columns if self.kinds[name] is not ColumnKind.NOMINAL]
+
+    @property
+    def averaged(self) -> list[str]:
+        """Those of them whose boxes have intervals for their records' mean: an order of values has no mean."""
+        if self.spec.content is Content.BOUNDS:
+            return []
+        return [name for name in self.numeric if self.kinds[name] is not ColumnKind.ORDINAL]
 
     @property
     def nominal(self) -> list[str]:
@@ -66,6 +73,9 @@ def release_columns(
             index = numeric.index(name)
             columns[f"{name}_lo"] = Taken(_ends(shown, name, boxes.lower[:, index]), of_row)
             columns[f"{name}_hi"] = Taken(_ends(shown, name, boxes.upper[:, index]), of_row)
+            if boxes.means is not None and name in shown.averaged:
+                columns[f"{name}_mean_lo"] = Taken(boxes.means[0][:, index], of_row)
+                columns[f"{name}_mean_hi"] = Taken(boxes.means[1][:, index], of_row)
         else:
             columns |= _sets(shown.books[name], name, boxes.sets[nominal.index(name)], of_row)
     if weights is not None:
@@ -81,6 +91,7 @@ def release_schema(shown: Shown, *, weighed: bool) -> list[dict[str, str]]:
     for name in shown.spec.columns:
         if shown.kinds[name] is not ColumnKind.NOMINAL:
             columns += [(f"{name}_{end}", _type(shown, name)) for end in ("lo", "hi")]
+            columns += [(f"{name}_mean_{end}", "number") for end in ("lo", "hi") if name in shown.averaged]
             continue
         columns += [(name, "string")] if shown.books[name].tree is not None else []
         columns.append((f"{name}_set", "list"))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.contracts.box_results import BoxesResult
-from app.contracts.boxes import Bounds, BoxesSpec, RareRecords
+from app.contracts.boxes import Bounds, BoxesSpec, Content, RareRecords
 from app.contracts.flags import Flag, raised
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.sides import Boxes
@@ -77,6 +77,7 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
         "partition",
         "missing",
     }
+    fields |= {"content", *(() if spec.content is Content.BOUNDS else ("mean_rounding", "p"))}
     fields |= {"l", "t", "t_distance", "alpha", "epsilon", "sensitive", "keep", "count_keep", "survey_weight"}
     found = spec.model_dump(mode="json", include=fields)
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
@@ -99,6 +100,7 @@ def flags(shown: Shown, boxes: Boxes) -> list[Flag]:
             Flag.OUTER_BOUNDS_FROM_DATA: spec.bounds is not Bounds.TIGHT and bool(boxes.outer_from_data.any()),
             Flag.CODEBOOK_FROM_DATA: any(book.from_data for book in shown.books.values()),
             Flag.RARE_RECORDS_DISMISSED: spec.rare_records is RareRecords.DISMISS,
+            Flag.MEANS: spec.content is not Content.BOUNDS,
             Flag.WEIGHED: spec.rare_records is RareRecords.WEIGH,
             Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep) and not spec.count_keep,
         }

@@ -75,6 +75,9 @@ def request(
         survey=found.survey,
         objective=spec.objective.value,
         dismiss_at_most=spec.dismiss_at_most,
+        content=spec.content.value,
+        mean_rounding=spec.mean_rounding,
+        percentage=spec.p,
     )
 
 

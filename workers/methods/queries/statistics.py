@@ -11,7 +11,7 @@ from app.contracts.jobs import Progress
 from app.errors import FieldError, InvalidError
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import computing, finished, question
-from surebox_verify.released.boxes import ReleasedBoxes, meaning_of, read_boxes, weight_of
+from surebox_verify.released.boxes import ReleasedBoxes, has_means, meaning_of, read_boxes, weight_of
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 
@@ -39,8 +39,8 @@ class StatisticsRunner:
         names: list[str] = list(release.spec["columns"])
         asked_ddof = job.spec.get("ddof")
         ddof = int(release.spec.get("ddof") or 0) if asked_ddof is None else int(asked_ddof)
-        weight, orders = weight_of(release.spec), release.spec.get("ordinal")
-        boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders)
+        weight, orders, means = weight_of(release.spec), release.spec.get("ordinal"), has_means(release.spec)
+        boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
         meaning = meaning_of(release.spec, {column.name: column.type for column in release.columns})
         asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]
         return Computing(computing(boxes, asked, meaning))

@@ -11,12 +11,13 @@ from scipy.spatial import cKDTree
 
 from app.contracts.families import Composition, Diverse
 from app.contracts.findings import Finding, Severity
+from app.errors import FieldError, InfeasibleError
 from workers.algorithms.tables.composition import ABSENT, Composed, Noise, Placed, Request, compose
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
 from workers.frames.hashed_cells import columns_of
-from workers.frames.ledger import Ledger, read_ledger
+from workers.frames.ledger import Ledger, read_ledger, same_rows
 from workers.methods.released.placing import located
 
 #: Methods whose rows are the original's, or follow them one by one: nobody is hidden among others.
@@ -25,6 +26,8 @@ OPAQUE: Final = frozenset({"swaps", "condensation"})
 LEDGERED: Final = frozenset({"boxes", "uncertain"})
 #: Calibrated scales err by less than this share of k.
 _CALIBRATED: Final = 0.01
+#: Contents of boxes: nothing beside bounds, and means that are not rounded.
+_NO_MEANS, _EXACT_MEANS = "bounds", "means"
 #: Earlier releases that a finding names.
 _NAMED: Final = 5
 #: Rows among which the scale of a record is looked up.
@@ -112,6 +115,37 @@ def finding(composition: Composition, spec: Mapping[str, Any], earlier: Sequence
         figure=composition.k,
         limit=limit,
     )
+
+
+def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequence[Earlier]) -> Finding | None:
+    """What stands against means inside boxes where others of the same data were published: their difference is records.
+
+    Parameters
+    ----------
+    spec, own, earlier
+        As in `composed_with`; the same release once more tells nothing new.
+
+    Raises
+    ------
+    InfeasibleError
+        These or those are exact: two such releases give single records by subtraction.
+    """
+    content = spec.get("content", _NO_MEANS)
+    if own is None or content == _NO_MEANS:
+        return None
+    said = {one.release_id: read_ledger(one.ledger).content for one in earlier if one.ledger is not None}
+    again = {one.release_id for one in earlier if one.ledger is not None and same_rows(own, one.ledger)}
+    others = [name for name, its in said.items() if its != _NO_MEANS and name not in again]
+    if not others:
+        return None
+    named = ", ".join(others[:_NAMED])
+    detail = (
+        f"means inside boxes were published of the same data before ({named}): records follow from two such releases "
+        "by subtraction. Ask `content: bounds`, or statistics of the published release"
+    )
+    if _EXACT_MEANS in (content, *(said[name] for name in others)):
+        raise InfeasibleError(f"{detail}; exact means are not published twice", errors=[FieldError("/content", detail)])
+    return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=float(len(others)), limit=0.0)
 
 
 def _left(found: Composed | None, *, single: bool) -> float:
