@@ -1,6 +1,7 @@
 """Means inside boxes: they are the records' own, ranges are narrower by them, readers compute the same."""
 
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.contracts.quasi_identifiers import telling_boxes
 from app.errors import InfeasibleError
 from app.jobs.boxes import check
 from app.jobs.inputs import Given
+from surebox_verify import cli
 from surebox_verify.certify import bounded_columns, certify
 from surebox_verify.questions import computing, finished, question
 from surebox_verify.released.boxes import has_means, meaning_of, read_boxes
@@ -178,12 +180,18 @@ def test_means_are_published_once(bench: Bench) -> None:
         repeated_content(rounded, ledgers["other"], [Earlier("rel_exact", "boxes", ledgers["exact"])])
 
 
-def test_frames_are_certified_with_their_means_where_that_is_said(bench: Bench) -> None:
+def test_frames_are_certified_with_their_means_where_that_is_said(
+    bench: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     outcome = bench.run(SPECS["of numbers alone"])
     frame = pl.read_parquet(files_of(bench, outcome))
     assert bounded_columns(frame.columns) == NUMBERS
     wide, narrow = (certify(frame, ["mean(wage)"], means=means)[0]["guaranteed"] for means in (False, True))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "surebox_verify.kernels.KernelLocator")  # as the command does
+    with pytest.raises(SystemExit, match="0"):
+        cli.certify([str(files_of(bench, outcome)), "--statistic", "mean(wage)", "--means"])
+    assert json.loads(capsys.readouterr().out)["statistics"][0]["guaranteed"] == narrow
 
 
 @pytest.mark.parametrize(
