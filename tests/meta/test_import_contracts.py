@@ -1,23 +1,49 @@
-"""The import contracts hold, and each of them can fail: a planted violation breaks it."""
+"""The import contracts hold, and each of them can fail: planted violations break it, each by its own name."""
 
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.meta.project import ROOT
 
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONTRACTS = [contract["name"] for contract in PYPROJECT["tool"]["importlinter"]["contracts"]]
+#: What is planted, what it says, and the contract that must name it.
+PLANTED = [
+    ("app/utils.py", "", "Layers of app"),
+    ("workers/helpers.py", "", "Layers of workers"),
+    ("workers/algorithms/misc/__init__.py", "", "Families of algorithms"),
+    ("app/jobs/planted1.py", "import numpy", "numeric stack"),
+    ("app/jobs/planted2.py", "import workers.engine", "numeric stack"),
+    ("app/jobs/planted3.py", "import surebox_verify.core.types", "numeric stack"),
+    ("verify/surebox_verify/core/planted4.py", "import app.errors", "stands alone"),
+    ("verify/surebox_verify/released/planted5.py", "import workers.frames.columns", "stands alone"),
+    ("verify/surebox_verify/ranges/planted6.py", "import scipy.special", "stands alone"),
+    ("verify/surebox_verify/ranges/planted7.py", "import pyarrow", "Algorithms are pure"),
+    ("verify/surebox_verify/planted8.py", "", "Rooms of the reader's side"),
+    ("app/jobs/planted9.py", "import sqlalchemy", "SQLAlchemy stays in app.db"),
+    ("workers/tasks/planted10.py", "import sqlalchemy.orm", "SQLAlchemy stays in app.db"),
+    ("app/contracts/planted11.py", "import app.db.session", "Layers of app"),
+    ("app/storage/planted12.py", "import app.queue", "Layers of app"),
+    ("workers/algorithms/core/planted13.py", "import random", "Algorithms are pure"),
+    ("workers/algorithms/core/planted14.py", "import app.errors", "Algorithms are pure"),
+    ("workers/algorithms/core/planted15.py", "import workers.algorithms.boxes", "Families of algorithms"),
+    ("workers/methods/boxes/planted16.py", "import polars", "Frames stay"),
+    ("app/api/planted17.py", "import celery", "sent to through app.queue only"),
+]
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
+
+def copied(folder: Path) -> Path:
     """The two wings, the reader's side and their contracts, without anything else."""
     for wing in ("app", "workers", "verify"):
-        shutil.copytree(ROOT / wing, tmp_path / wing, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    return tmp_path
+        shutil.copytree(ROOT / wing, folder / wing, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -26,43 +52,43 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_the_project_keeps_its_contracts(copy: Path) -> None:
-    done = lint_imports(copy)
+def broken(folder: Path) -> dict[str, str]:
+    """What is said of each broken contract."""
+    done = lint_imports(folder)
+    assert done.returncode == 1
+    told = " ".join(done.stdout.split("Broken contracts")[-1].split())
+    places = sorted((told.index(name), name) for name in CONTRACTS if name in told)
+    ends = [place for place, _ in places[1:]] + [len(told)]
+    return {name: told[place:end] for (place, name), end in zip(places, ends, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What is said of a copy in which everything is planted."""
+    folder = copied(tmp_path_factory.mktemp("planted"))
+    for module, source, _ in PLANTED:
+        (folder / module).parent.mkdir(exist_ok=True)
+        (folder / module).write_text(source + "\n")
+    return broken(folder)
+
+
+def test_the_project_keeps_its_contracts(tmp_path: Path) -> None:
+    done = lint_imports(copied(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("module", "source", "contract"),
-    [
-        ("app/utils.py", "", "Layers of app"),
-        ("workers/helpers.py", "", "Layers of workers"),
-        ("workers/algorithms/misc/__init__.py", "", "Families of algorithms"),
-        ("app/jobs/planted.py", "import numpy\n", "numeric stack"),
-        ("app/jobs/planted.py", "import workers.engine\n", "numeric stack"),
-        ("app/jobs/planted.py", "import surebox_verify.core.types\n", "numeric stack"),
-        ("verify/surebox_verify/core/planted.py", "import app.errors\n", "stands alone"),
-        ("verify/surebox_verify/released/planted.py", "import workers.frames.columns\n", "stands alone"),
-        ("verify/surebox_verify/ranges/planted.py", "import scipy.special\n", "stands alone"),
-        ("verify/surebox_verify/ranges/planted.py", "import pyarrow\n", "Algorithms are pure"),
-        ("verify/surebox_verify/planted.py", "", "Rooms of the reader's side"),
-        ("app/jobs/planted.py", "import sqlalchemy\n", "SQLAlchemy stays in app.db"),
-        ("workers/tasks/planted.py", "import sqlalchemy.orm\n", "SQLAlchemy stays in app.db"),
-        ("app/contracts/planted.py", "import app.db.session\n", "Layers of app"),
-        ("app/storage/planted.py", "import app.queue\n", "Layers of app"),
-        ("workers/algorithms/core/planted.py", "import random\n", "Algorithms are pure"),
-        ("workers/algorithms/core/planted.py", "import app.errors\n", "Algorithms are pure"),
-        ("workers/algorithms/core/planted.py", "import workers.algorithms.boxes\n", "Families of algorithms"),
-        ("workers/methods/boxes/planted.py", "import polars\n", "Frames stay"),
-        ("app/api/planted.py", "import celery\n", "sent to through app.queue only"),
-        ("app/jobs/planted.py", "import app.datasets.planted\n", "No cycles"),
-    ],
-)
-def test_a_planted_violation_breaks_its_contract(copy: Path, module: str, source: str, contract: str) -> None:
-    (copy / module).parent.mkdir(exist_ok=True)
-    (copy / module).write_text(source)
-    if contract == "No cycles":
-        (copy / "app/datasets/planted.py").write_text("import app.jobs.planted\n")
-    done = lint_imports(copy)
-    broken = " ".join(done.stdout.split("Broken contracts")[-1].split())
-    assert done.returncode == 1
-    assert contract in broken
+@pytest.mark.parametrize(("module", "source", "contract"), PLANTED)
+def test_a_planted_violation_breaks_its_contract(told: dict[str, str], module: str, source: str, contract: str) -> None:
+    name = module.removeprefix("verify/").removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
+    (said,) = (said for full, said in told.items() if contract in full)
+    imported = source.removeprefix("import ")
+    if not imported.startswith(("app.", "workers.", "surebox_verify.")):
+        imported = imported.partition(".")[0]  # of others the package is said
+    assert f"- {name} -> {imported}" in said if source else f"- {name} " in said
+
+
+def test_a_planted_cycle_is_found(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    for here, there in (("jobs", "datasets"), ("datasets", "jobs")):
+        (folder / f"app/{here}/planted.py").write_text(f"import app.{there}.planted\n")
+    assert "acyclic by removing" in broken(folder)["No cycles"]
