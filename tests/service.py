@@ -50,9 +50,13 @@ class Service:
 
 
 def bare_environment(**settings: str) -> dict[str, str]:
-    """The environment without settings of whoever runs the tests, and with these."""
+    """The environment without settings of whoever runs the tests, and with these.
+
+    Workers load what their jobs need and no more: to make every method ready takes a worker longer than most tests.
+    """
     ours = ("SUREBOX_", "DATABASE_URL", "REDIS_URL", "STORAGE_URL", "AWS_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | settings
+    others = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return others | {"SUREBOX_WARM_KERNELS": "false"} | settings
 
 
 @contextmanager

@@ -25,8 +25,10 @@ def test_the_first_jobs_of_a_fresh_data_folder_compile_nothing(tmp_path: Path) -
     subprocess.run(command, env=bare_environment(), check=True, stdout=subprocess.DEVNULL)
     assert not of_a_version_before.exists()
     folder = tmp_path / "fresh"
-    # Without warming: whatever is compiled, these jobs ask for.
-    with serving(folder, SUREBOX_WARM_KERNELS="false") as service, service.client() as client:
+    with (
+        serving(folder) as service,
+        service.client() as client,
+    ):  # without warming: what is compiled, these jobs ask for
         upload = client.post("/v1/datasets", content=records(), headers={"Content-Type": "text/csv"})
         dataset_id = upload.raise_for_status().json()["id"]
         for partition in ("optimal", "fast", "mondrian"):

@@ -14,13 +14,15 @@ from pathlib import Path
 
 import psutil
 import pytest
+from structlog.testing import capture_logs
 
+from app.contracts.jobs import Queue
 from app.embedded.worker import LOCATOR
 from app.settings import Settings
 from surebox_verify.kernels import imported, is_there
 from tests.faults.rig import wait_until
 from tests.meta.project import ROOT
-from workers.engine.warming import at_work, busy, wait_beside_jobs
+from workers.engine.warming import at_work, busy, wait_beside_jobs, warm_in_background
 
 #: Runs a kernel of a made-up module, and says what came out and how many kernels were compiled for it.
 RUN = """
@@ -142,6 +144,15 @@ def test_the_imports_of_every_module_are_found() -> None:
 def modules(names: set[str] | frozenset[str]) -> set[str]:
     ours = {name for name in names if name.split(".")[0] in {"app", "surebox_verify", "workers"}}
     return {name for name in ours if is_there(name)}
+
+
+def test_a_worker_makes_ready_what_its_queues_need(tmp_path: Path) -> None:
+    """Every method of them, as a worker that has just started does."""
+    with capture_logs() as logs:
+        warm_in_background(Settings(staging_dir=tmp_path / "scratch"), frozenset(Queue))
+        (warming,) = (thread for thread in threading.enumerate() if thread.name == "warming")
+        warming.join(600)
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("warming.done", "info")]
 
 
 def test_compiling_stands_still_while_a_job_runs(tmp_path: Path) -> None:

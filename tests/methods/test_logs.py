@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from tests.methods.asking import succeed, upload
-from tests.servers import short_folder
-from tests.service import serving
+from tests.service import Service
 
 
 @pytest.fixture
@@ -17,36 +16,35 @@ def planted() -> tuple[str, str]:
     return f"planted{secrets.token_hex(8)}", f"{secrets.randbelow(10**9) + 10**9}.{secrets.randbelow(10**6) + 10**6}"
 
 
-def test_planted_cells_are_in_no_log_of_any_process(planted: tuple[str, str]) -> None:
+def test_planted_cells_are_in_no_log_of_any_process(
+    service: Service, client: httpx.Client, planted: tuple[str, str]
+) -> None:
     text, number = planted
     good = "x,y,t\n" + "".join(f"{i},{i * i},{text if i == 3 else 'a'}\n" for i in range(20)) + f"{number},2,b\n"
-    with short_folder() as folder, serving(folder / "data") as service, service.client() as client:
-        dataset = upload(client, good)
-        spec = {
-            "method": "boxes",
-            "dataset_id": dataset["id"],
-            "columns": ["x", "y"],
-            "k": 3,
-            "keep": ["t"],
-            "partition": "fast",
-        }
-        succeed(client, spec)
-        undefined = {"columns": ["x"], "k": 21, "statistics": [{"kind": "correlation", "of": ["x", "y"]}]}
-        client.post("/v1/anonymizations", json=spec | undefined)
-        for bad, query in (
-            (good, {"type": "t:integer"}),
-            (good + f"{text},1\n", {}),
-            (good + f'"{text},1,2\n', {}),
-            (f"{text},{text}\n1,2\n", {}),
-            (good, {"type": f"{text}:integer"}),
-        ):
-            answer = client.post(
-                "/v1/datasets", content=bad.encode(), params=query, headers={"Content-Type": "text/csv"}
-            )
-            assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
-            if f"{text}:integer" not in query.values():  # what was asked may be told, cells may not
-                assert text not in answer.text
-        logs = _logs(folder)
+    dataset = upload(client, good)
+    spec = {
+        "method": "boxes",
+        "dataset_id": dataset["id"],
+        "columns": ["x", "y"],
+        "k": 3,
+        "keep": ["t"],
+        "partition": "fast",
+    }
+    succeed(client, spec)
+    undefined = {"columns": ["x"], "k": 21, "statistics": [{"kind": "correlation", "of": ["x", "y"]}]}
+    client.post("/v1/anonymizations", json=spec | undefined)
+    for bad, query in (
+        (good, {"type": "t:integer"}),
+        (good + f"{text},1\n", {}),
+        (good + f'"{text},1,2\n', {}),
+        (f"{text},{text}\n1,2\n", {}),
+        (good, {"type": f"{text}:integer"}),
+    ):
+        answer = client.post("/v1/datasets", content=bad.encode(), params=query, headers={"Content-Type": "text/csv"})
+        assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
+        if f"{text}:integer" not in query.values():  # what was asked may be told, cells may not
+            assert text not in answer.text
+    logs = _logs(service.folder)
     assert {path.name for path in logs} >= {
         "api.log", "worker-batch.log", "worker-interactive.log", "housekeeping.log", "postgres.log", "valkey.log",
     }  # fmt: skip
