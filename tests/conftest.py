@@ -14,7 +14,7 @@ from app.embedded.postgres import PostgresServer
 from app.embedded.worker import LOCATOR
 from tests.servers import Databases, new_broker, new_postgres, short_folder
 from tests.service import Service
-from tests.sharing import ByFolder
+from tests.sharing import ByFolder, turn
 
 #: How long an example takes says nothing on a machine that is busy, or compiles a kernel.
 settings.register_profile("surebox", deadline=None)
@@ -26,6 +26,10 @@ os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", LOCATOR)
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFolder:
     return ByFolder(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: turn(item.nodeid))
 
 
 @pytest.hookimpl(wrapper=True)

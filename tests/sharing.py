@@ -5,7 +5,9 @@ from typing import Final
 from xdist.scheduler import LoadScopeScheduling
 
 #: Half of all work: each process starts a service for it, and takes modules as long as there are some.
-_SHARED: Final = "tests/methods"
+_SHARED: Final = "methods"
+#: Folders that take long; the algorithms before them, whose tests compile the kernels that others then load.
+_FIRST: Final = ("algorithms", "faults", "clients", "embedded", "production", "datasets", "jobs")
 
 
 class ByFolder(LoadScopeScheduling):
@@ -14,4 +16,12 @@ class ByFolder(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
         folder = path.rpartition("/")[0]
-        return path if folder == _SHARED else folder
+        return path if folder == f"tests/{_SHARED}" else folder
+
+
+def turn(nodeid: str) -> int:
+    """When a test's folder has its turn: long ones first, what is shared by module last, so that all end together."""
+    folder = nodeid.split("/")[1]
+    if folder == _SHARED:
+        return len(_FIRST) + 1
+    return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)
