@@ -20,6 +20,12 @@ def test_the_front_loads_no_numeric_stack(module: str) -> None:
     assert not loaded & (NUMERIC | {"workers"})
 
 
+def test_a_worker_loads_what_has_thread_pools_once_it_has_been_forked() -> None:
+    code = "import sys, workers.celery_app; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not (NUMERIC - {"numpy"}) & set(done.stdout.split())
+
+
 def test_the_command_line_starts_light() -> None:
     code = "import sys, app.cli; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

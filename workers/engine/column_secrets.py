@@ -11,7 +11,6 @@ from app.errors import SureboxError
 from app.secrets.keep import column_secrets, seal_anew
 from app.secrets.seal import service_sealer
 from workers.engine.resources import WorkerResources, resources
-from workers.frames.digests import column_digest
 from workers.methods.context import JobContext
 from workers.methods.protocol import Keyed, Runner
 
@@ -28,6 +27,8 @@ def with_secrets(runner: Runner[Any], job: JobContext, claimed: Claim, at: Worke
     """
     if not isinstance(runner, Keyed):
         return job
+    from workers.frames.digests import column_digest  # once the worker has been forked (registry.py)
+
     names = list(runner.keyed_by(job))
     job.tick(0.0, "read")
     path = job.dataset_path()

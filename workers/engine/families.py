@@ -1,9 +1,12 @@
-"""Which of an owner's data are the same: looked at when they are read, and remembered beyond their deletion."""
+"""Which of an owner's data are the same: looked at when they are read, and remembered beyond their deletion.
+
+What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,9 +15,11 @@ from app.db.repositories.families import RowSketch
 from app.db.session import Connection
 from app.secrets.keep import owner_secret
 from app.secrets.seal import service_sealer
-from workers.algorithms.tables.sketches import Sketch, same_rows, sketch
 from workers.engine.resources import WorkerResources
-from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, fingerprint
+
+if TYPE_CHECKING:
+    from workers.algorithms.tables.sketches import Sketch
+    from workers.frames.hashed_cells import Hashes
 
 _SECRET: Final = "sketches"  # noqa: S105 - its name
 _APART: Final = "none"
@@ -34,6 +39,8 @@ class Recognised:
 
 def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> Recognised:
     """Fingerprints of a dataset's columns, and sketches of its rows over all and over each known set of columns."""
+    from workers.frames.hashed_cells import cell_hashes, columns_of, fingerprint
+
     key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
     names = sorted(columns_of(path))
     cells = {name: cell_hashes(path, name, key=key) for name in names}
@@ -51,6 +58,8 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
 
 def sketched(path: Path, columns: Sequence[str], *, owner: str, at: WorkerResources) -> RowSketch:
     """The rows of a dataset over some of its columns."""
+    from workers.frames.hashed_cells import cell_hashes
+
     key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
     names = tuple(sorted(columns))
     return _sketched({name: cell_hashes(path, name, key=key) for name in names}, names, key)
@@ -78,6 +87,8 @@ def join_family(connection: Connection, found: Recognised) -> str:
 
 def _same(connection: Connection, found: Recognised) -> set[str]:
     """Families whose data have columns or rows in common with these."""
+    from workers.algorithms.tables.sketches import same_rows
+
     alike = families.alike(connection, owner=found.owner, fingerprints=found.fingerprints)
     same = {
         family_id
@@ -91,7 +102,9 @@ def _same(connection: Connection, found: Recognised) -> set[str]:
     return same
 
 
-def _sketched(cells: dict[str, Hashes], columns: tuple[str, ...], key: bytes) -> RowSketch:
+def _sketched(cells: "dict[str, Hashes]", columns: tuple[str, ...], key: bytes) -> RowSketch:
+    from workers.algorithms.tables.sketches import sketch
+
     words = np.frombuffer(key[:16], "<u8")
     made = sketch([cells[name] for name in columns], (int(words[0]), int(words[1])))
     return RowSketch(
@@ -99,6 +112,8 @@ def _sketched(cells: dict[str, Hashes], columns: tuple[str, ...], key: bytes) ->
     )
 
 
-def _opened(kept: RowSketch) -> Sketch:
+def _opened(kept: RowSketch) -> "Sketch":
+    from workers.algorithms.tables.sketches import Sketch
+
     least = np.frombuffer(kept.least, "<u8").astype(np.uint64)
     return Sketch(least, kept.rows, np.array(kept.repeats, np.int64).reshape(-1, 2))

@@ -1,4 +1,7 @@
-"""The gate of a release: it is composed with all that was published of the same data before its job ends."""
+"""The gate of a release: it is composed with all that was published of the same data before its job ends.
+
+What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,10 +20,9 @@ from workers.engine.families import Recognised, join_family, recognised, sketche
 from workers.engine.publish import Stored, StoredRelease, store
 from workers.engine.randomness import new_generator
 from workers.engine.resources import WorkerResources
-from workers.frames.ledger import write_ledger
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.released.composed import LEDGERED, OPAQUE, Earlier, composed_with, finding, repeated_content
+from workers.methods.released.earlier import LEDGERED, OPAQUE, Earlier
 
 STAGE: Final = "gate"
 _SHARE: Final = 0.97
@@ -47,12 +49,16 @@ def own_ledger(candidate: Candidate) -> Path | None:
         return None
     path = candidate.scratch / "ledger.parquet"
     if not path.exists():
+        from workers.frames.ledger import write_ledger
+
         write_ledger(candidate.release, path, method=candidate.spec["method"], spec=candidate.spec)
     return path
 
 
 def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     """Compose the release with what was published of its family until now."""
+    from workers.methods.released.composed import composed_with, finding, repeated_content
+
     family_id = _family(candidate, at)
     with at.database.unit_of_work() as unit:
         published = families.lock(unit.connection, family_id=family_id)

@@ -15,7 +15,7 @@ from workers.methods.composition.placing import noise, placed, sources
 from workers.methods.composition.report import result
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.released.composed import OPAQUE
+from workers.methods.released.earlier import OPAQUE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """What releases of the same data leave together, from their ledgers and the records of today."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,12 +17,9 @@ from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
 from workers.frames.hashed_cells import columns_of
 from workers.frames.ledger import Ledger, read_ledger, same_rows
+from workers.methods.released.earlier import OPAQUE, Earlier
 from workers.methods.released.placing import located
 
-#: Methods whose rows are the original's, or follow them one by one: nobody is hidden among others.
-OPAQUE: Final = frozenset({"swaps", "condensation"})
-#: Methods of whose releases a ledger keeps what composing needs.
-LEDGERED: Final = frozenset({"boxes", "uncertain"})
 #: Calibrated scales err by less than this share of k.
 _CALIBRATED: Final = 0.01
 #: Contents of boxes: nothing beside bounds, and means that are not rounded.
@@ -32,18 +28,6 @@ _NO_MEANS, _EXACT_MEANS = "bounds", "means"
 _NAMED: Final = 5
 #: Rows among which the scale of a record is looked up.
 _SCALED: Final = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """A release that was published of the same data; without a ledger, nothing is known of it but its method.
-
-    Releases that say the same share a ledger.
-    """
-
-    release_id: str
-    method: str
-    ledger: Path | None
 
 
 def composed_with(
