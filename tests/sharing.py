@@ -6,8 +6,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: Half of all work: each process starts a service for it, and takes modules as long as there are some.
 _SHARED: Final = "methods"
-#: Folders that take long; the algorithms before them, whose tests compile the kernels that others then load.
-_FIRST: Final = ("algorithms", "faults", "clients", "embedded", "production", "datasets", "jobs")
+#: Folders that take long; before them algorithms and readers, whose tests compile the kernels that others then load.
+_FIRST: Final = ("algorithms", "frames", "faults", "clients", "embedded", "production", "datasets", "jobs")
 
 
 class ByFolder(LoadScopeScheduling):

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.signer import SSlibKey
 
 from tests.methods.asking import succeed, upload
-from tests.servers import short_folder
-from tests.service import Service, bare_environment, serving
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """A service of its own: what other tests publish of the same data would be composed with this."""
-    with short_folder() as folder, serving(folder / "data", SUREBOX_REQUESTS_PER_MINUTE="100000") as own:
-        yield own
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> Iterator[httpx.Client]:
-    with service.client() as own:
-        yield own
-
+from tests.service import Service, bare_environment
 
 RECORDS = [(20 + i * 7 % 53, 1000 + i * 37 % 991, "ab"[i % 2]) for i in range(200)]
 CSV = "age,income,town\n" + "".join(f"{age},{income},{town}\n" for age, income, town in RECORDS)
