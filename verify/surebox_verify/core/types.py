@@ -16,3 +16,5 @@ ByteArray: TypeAlias = NDArray[np.uint8]
 #: np.int64, to be used in kernels. A plain 0 is a constant to numba, for which it compiles every kernel that it is
 #: passed to once more.
 whole = cast("Callable[[float], int]", np.int64)
+#: np.bool_, likewise: True and False are constants too.
+truth = cast("Callable[[bool], bool]", np.bool_)

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, up
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray, whole
 from surebox_verify.ranges.forms import Plane
 
 _CELLS = 3000
@@ -160,7 +160,7 @@ def _lower(
 ) -> None:
     """Lower all cells' bounds by a new plane."""
     for k in range(used):
-        least, _ = _least(newest, s, bend, offset, cells[k], 0)
+        least, _ = _least(newest, s, bend, offset, cells[k], whole(0))
         if least < bounds[k]:
             bounds[k], lowest[k] = least, number
 

@@ -12,7 +12,7 @@ after : candidates up to this cost have been seen already.
 
 from numba import njit
 
-from surebox_verify.core.types import FloatArray, IndexArray, whole
+from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import LESS, best_on_line
 from workers.algorithms.boxes.partition.mixed.holding import Demands, holds
 from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure, predicted
@@ -194,7 +194,7 @@ def _sieve(
     top = room.top
     for z in range(found):
         axis, variant, p = whole(top[1, z]), whole(top[2, z]), whole(top[3, z])
-        follow(records, room, index, base, s, e, axis, variant, k, True)
+        follow(records, room, index, base, s, e, axis, variant, k, truth(True))
         rows, order, line, m = records.rows, records.order, room.line, e - s
         if not holds(demands, rows, order, base, line, whole(0), p, axis, k):
             continue
@@ -251,7 +251,7 @@ def candidates(  # noqa: C901 (a kernel)
         return (1 if middle > 0 else 0), True
     width = top.shape[1]
     if not ruled:
-        found = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, False, score)
+        found = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, truth(False), score)
     else:
         found = whole(0)
         for every in (False, True):

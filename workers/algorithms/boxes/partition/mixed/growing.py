@@ -7,7 +7,7 @@ boxes.optimal does; `fast` and `mondrian` take that of mixed.widths.
 import numpy as np
 from numba import njit
 
-from surebox_verify.core.types import IndexArray, whole
+from surebox_verify.core.types import IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
 from workers.algorithms.boxes.partition.mixed.holding import Demands
@@ -67,7 +67,7 @@ def _carried(
         found, exact = 0, False
         if e - s >= 2 * k:
             found, exact = candidates(
-                records, room, side, classes, demands, ruled, trial, base, s, e, k, whole(1), False
+                records, room, side, classes, demands, ruled, trial, base, s, e, k, whole(1), truth(False)
             )
             work += e - s
         if found == 0:
@@ -77,7 +77,7 @@ def _carried(
             total += room.top[0, 0]
             continue
         middle = whole(room.top[3, 0])
-        follow(records, room, trial, base, s, e, whole(room.top[1, 0]), whole(room.top[2, 0]), k, False)
+        follow(records, room, trial, base, s, e, whole(room.top[1, 0]), whole(room.top[2, 0]), k, truth(False))
         divide(room, trial, s, e, middle)
         larger = 0 if 2 * middle > e - s else 2
         waiting[top + larger] = s
@@ -112,7 +112,7 @@ def _tried(
             for p in range(s, e):
                 room.trial[i, p] = room.sorted[i, p]
         axis, variant, p = whole(ways[0, z]), whole(ways[1, z]), whole(ways[2, z])
-        follow(records, room, room.trial, base, s, e, axis, variant, k, False)
+        follow(records, room, room.trial, base, s, e, axis, variant, k, truth(False))
         divide(room, room.trial, s, e, p)
         cost, visited = _carried(records, room, side, classes, demands, ruled, base, s, p, e, k, least)
         work += visited
@@ -196,7 +196,9 @@ def grow_block(
         else:
             near = 3 * k <= e - s <= reach
             most = breadth if near else whole(1)
-            found, exact = candidates(records, room, side, classes, demands, ruled, index, base, s, e, k, most, True)
+            found, exact = candidates(
+                records, room, side, classes, demands, ruled, index, base, s, e, k, most, truth(True)
+            )
             counters[2] += (e - s) * each * each
             if found == 0:
                 continue
@@ -204,5 +206,5 @@ def grow_block(
                 _, work = _tried(records, room, side, classes, demands, ruled, base, s, e, k, found)
                 counters[2] += 2 * work * each * each
             axis, variant = whole(room.top[1, 0]), whole(room.top[2, 0])
-            follow(records, room, index, base, s, e, axis, variant, k, False)
+            follow(records, room, index, base, s, e, axis, variant, k, truth(False))
             _split(records, room, tree, base, node, s, e)

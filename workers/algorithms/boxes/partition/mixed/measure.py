@@ -59,7 +59,7 @@ def extend(  # noqa: C901 (a kernel)
         side.total[0] += records.mass[row]
     turn = side.turn[0]
     for j in range(records.codes.shape[1]):
-        v = records.codes[row, j]
+        v = whole(records.codes[row, j])
         if v < 0:
             continue
         if side.stamp[v] != turn:

@@ -14,7 +14,7 @@ science.md section 5, "Cuts".
 import numpy as np
 from numba import njit
 
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_verify.core.types import FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.mixed.records import Records, Room
 
 
@@ -64,7 +64,7 @@ def line_up(  # noqa: C901 (a kernel)
     present, rank, sums, count = room.values, room.rank, room.sums, room.held
     n = records.rows.shape[1]
     plain = index[len(index) - 1]
-    c = 0
+    c = whole(0)
     first, last = records.start[column], records.start[column + 1]
     for v in range(first, last):
         rank[v] = -1
@@ -92,7 +92,7 @@ def line_up(  # noqa: C901 (a kernel)
                     break
     if not _keys(records, room, plain, base, s, e, column, variant, c, n):
         return 0
-    groups = 0
+    groups = whole(0)
     for z in range(c):
         if rank[present[z]] == present[z]:
             present[groups] = present[z]

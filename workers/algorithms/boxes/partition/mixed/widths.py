@@ -9,7 +9,7 @@ try the next column where no cut is allowed; kept classes are parted where nothi
 import numpy as np
 from numba import njit
 
-from surebox_verify.core.types import FloatArray, IndexArray, whole
+from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.kernels import better, widest
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import follow, uncut
@@ -70,7 +70,7 @@ def _by_cost(
     for backward in (False, True):
         clear(side)
         for c in range(1, m):
-            v = records.codes[base + line[m - c if backward else c - 1], column]
+            v = whole(records.codes[base + line[m - c if backward else c - 1], column])
             if side.stamp[v] != side.turn[0]:
                 add_value(records, side, column, v)
             p = m - c if backward else c
@@ -158,7 +158,7 @@ def _column(
         if order[0] == 0:
             return whole(0)
         found = 1
-    if follow(records, room, index, base, s, e, axis, whole(0), k, True) <= 0:
+    if follow(records, room, index, base, s, e, axis, whole(0), k, truth(True)) <= 0:
         return whole(0)
     if axis >= n and median and axis - n != classes:
         order[0] = _most_frequent(room, m, k)
