@@ -1,7 +1,7 @@
 """What a column of a box release is: numbers, whole numbers, days, an order of values, or values without one."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Final, Protocol, Self
@@ -217,6 +217,26 @@ def merged_values(spec: Mapping[str, Any]) -> dict[str, str]:
     declared = spec.get("nominal") or {}
     given = {name for name, one in declared.items() if one.get("values") or one.get("hierarchy")}
     return {name: OTHER for name in spec["columns"] if name not in given}
+
+
+def released_kind(name: str, columns: Mapping[str, str], ordinal: Collection[str]) -> ColumnKind:
+    """How a column of a release of boxes is published.
+
+    Parameters
+    ----------
+    name
+        The column.
+    columns
+        Types of the release's columns.
+    ordinal
+        Columns whose values have a declared order.
+    """
+    if f"{name}_set" in columns:
+        return ColumnKind.NOMINAL
+    if name in ordinal:
+        return ColumnKind.ORDINAL
+    bound = columns.get(f"{name}_lo", "number")
+    return _BY_TYPE[ColumnType(bound)] if bound in NUMERIC or bound == ColumnType.DATE else ColumnKind.NUMBER
 
 
 def text_of(value: bool | float | str) -> str:

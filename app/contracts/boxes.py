@@ -9,6 +9,7 @@ from app.contracts.base import MisplacedError
 from app.contracts.box_columns import BoxDomain, NominalColumn, Values, Width, check_values
 from app.contracts.box_statistics import MOST_STATISTICS, Statistic
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, ReleasingSpec
 
 #: Who knows all but one record of a box has that one's values from an exact mean.
@@ -81,9 +82,18 @@ class BoxesSpec(ReleasingSpec):
     """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 4  # 2: floor; 3: as all that make releases; 4: columns of all types
+    version: ClassVar[int] = 5  # 2: floor; 3: as all that make releases; 4: columns of all types; 5: series
 
     method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
+    dataset_id: DatasetId | None = Field(  # type: ignore[assignment]  # what all others need, a series must not have
+        default=None, description="The dataset to work on; required, and absent with `base_release_id`."
+    )
+    base_release_id: ReleaseId | None = Field(
+        default=None,
+        description="A published release of boxes: the new one is a later release of its series, made from what it "
+        "publishes and from nothing else. `columns` and `keep` are among the base's, `k` is at least the base's; all "
+        "else but `statistics` and `ddof` is the base's and may be left out.",
+    )
     columns: tuple[ColumnName, ...] = Field(
         min_length=1, description="Quasi-identifiers, published as boxes: numbers, days, texts, booleans."
     )
@@ -195,6 +205,16 @@ class BoxesSpec(ReleasingSpec):
         default=MissingValues.REFUSE,
         description="Whether a missing value in `columns` is refused, its record left out, or missing in the release.",
     )
+
+    @model_validator(mode="after")
+    def _made_from(self) -> Self:
+        if self.dataset_id is None and self.base_release_id is None:
+            msg = "field required: the dataset to work on, or `base_release_id` for a later release of a series"
+            raise MisplacedError(msg, "dataset_id")
+        if self.dataset_id is not None and self.base_release_id is not None:
+            msg = "a later release of a series is made from its base alone, no dataset is read: leave it out"
+            raise MisplacedError(msg, "dataset_id")
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

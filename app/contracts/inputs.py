@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from app.contracts.box_columns import ColumnKind, released_kind
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.jobs import JobState
-from app.contracts.releases import ReleaseColumn
+from app.contracts.releases import ReleaseColumn, ReleaseState
 
 T = TypeVar("T")
 
@@ -43,7 +44,8 @@ class DatasetInput:
 class ReleaseInput:
     """A release. `spec` is that of the job that made it; `key` and `sha256` are of its Parquet file.
 
-    `link_key` leads to what says which record each row stands for, while that is known.
+    Of a job that was deleted `spec` has only what its release is asked with. `link_key` leads to what says which record
+    each row stands for, while that is known.
     """
 
     id: str
@@ -53,6 +55,7 @@ class ReleaseInput:
     columns: tuple[ReleaseColumn, ...]
     flags: tuple[str, ...]
     spec: Mapping[str, Any]
+    state: ReleaseState = ReleaseState.PUBLISHED
     key: str | None = None
     sha256: str = ""
     link_key: str | None = None
@@ -61,6 +64,21 @@ class ReleaseInput:
     def linked(self) -> bool:
         """Whether it is known which record each row stands for."""
         return self.link_key is not None
+
+    def kind_of(self, name: str) -> ColumnKind:
+        """How a column is published, in a release of boxes."""
+        types = {column.name: column.type for column in self.columns}
+        return released_kind(name, types, self.spec.get("ordinal") or ())
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether its job was deleted, and with it most of how it was made."""
+        return "formats" not in self.spec
+
+    @property
+    def base(self) -> str | None:
+        """The base of the series that it is a later release of."""
+        return self.spec.get("base_release_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

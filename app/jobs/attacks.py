@@ -36,6 +36,9 @@ def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
 
 def _releases(spec: CompositionSpec, releases: dict[str, ReleaseInput], original: set[str]) -> Iterator[FieldError]:
     for role, one in releases.items():
+        if one.base is not None:
+            detail = f"it was made from {one.base} alone and tells no more than that one: name it in its place"
+            yield FieldError(f"/{role}", detail)
         if one.method == "uncertain" and (not one.linked or one.dataset_id != spec.dataset_id):
             detail = (
                 "which record each row of this release stands for is known for its own original only, while it is kept"

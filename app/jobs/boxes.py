@@ -1,22 +1,17 @@
 """What the specification of `boxes` and the dataset's profile decide before a job is accepted."""
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import Final
 
-from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
-from app.contracts.box_statistics import (
-    ABOUT_VALUES,
-    MOST_STATISTICS,
-    WITH_SAMPLE_FORM,
-    Statistic,
-    StatisticKind,
-)
+from app.contracts.box_columns import ColumnKind
+from app.contracts.box_statistics import ABOUT_VALUES, WITH_SAMPLE_FORM, StatisticKind
 from app.contracts.boxes import BoxesSpec, Content, RareRecords
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
-from app.jobs.box_columns import complete_records, kinds_of, unfit, wrong_columns, wrong_weights
+from app.jobs import series
+from app.jobs.box_columns import complete_records, kinds_of, wrong_columns, wrong_weights
 from app.jobs.box_gate import unfinished, wrong_content
+from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
@@ -26,41 +21,21 @@ _OF_SPREAD: Final = (StatisticKind.STANDARD_DEVIATION, StatisticKind.CORRELATION
 
 
 def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
-    """The specification with its default statistics written out.
-
-    Means, variances and correlations of columns with an order, and the shares of the values of the others. Columns with
-    one value are left out (if there are others): their correlations are undefined. If there are no others, their means
-    have a weight, for they have no scale. Of very many columns the list would be too long; it stays unset, which
-    `check` refuses.
-    """
+    """The specification with its default statistics written out; in a series, with all that is its base's."""
+    if (base := given.releases.get(series.BASE)) is not None:
+        return series.fill(spec, base)
     if spec.statistics is not None:
         return spec
-    kinds = kinds_of(spec, given.profile())
     distinct = {column.name: column.distinct for column in given.profile().columns}
-    numeric = [name for name in spec.columns if kinds.get(name) in NUMERIC_KINDS]
-    shares = [
-        Statistic(kind=StatisticKind.SHARE, of=(name,))
-        for name in spec.columns
-        if kinds.get(name) is ColumnKind.NOMINAL
-    ]
-    varying = [name for name in numeric if distinct.get(name, 0) > 1]
-    if _defaults(len(varying)) + len(shares) > MOST_STATISTICS:
-        return spec
-    if not varying and not shares:
-        only = tuple(Statistic(kind=StatisticKind.MEAN, of=(name,), weight=1.0) for name in numeric)
-        return spec.model_copy(update={"statistics": only or None})
-    statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in varying]
-    statistics += [Statistic(kind=StatisticKind.VARIANCE, of=(name,)) for name in varying]
-    statistics += [Statistic(kind=StatisticKind.CORRELATION, of=pair) for pair in combinations(varying, 2)]
-    return spec.model_copy(update={"statistics": (*statistics, *shares)})
-
-
-def _defaults(columns: int) -> int:
-    return 2 * columns + columns * (columns - 1) // 2
+    varying = frozenset(name for name in spec.columns if distinct.get(name, 0) > 1)
+    statistics = default_statistics(spec.columns, kinds_of(spec, given.profile()), varying=varying)
+    return spec.model_copy(update={"statistics": statistics})
 
 
 def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
-    """Everything wrong with the specification on this dataset, each with its pointer."""
+    """Everything wrong with the specification on this dataset or this base, each with its pointer."""
+    if (base := given.releases.get(series.BASE)) is not None:
+        return series.check(spec, base)
     profile = given.profile()
     columns, kinds = named(profile), kinds_of(spec, profile)
     return [
@@ -69,9 +44,9 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
         *wrong_columns(spec, profile),
         *wrong_weights(spec, columns, profile),
         *_unknown(spec, columns),
-        *_statistics(spec, kinds),
+        *wrong_statistics(spec, kinds),
         *_names(spec, kinds),
-        *_too_many(spec, kinds),
+        *too_many_statistics(spec, kinds),
         *_undefined(spec, columns),
         *_diverse(spec, columns),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
@@ -85,17 +60,6 @@ def _unknown(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[
     for name in spec.epsilon:
         if (wrong := wrong_column(name, columns, numeric=True)) is not None:
             yield FieldError(pointer("epsilon", name), wrong)
-
-
-def _statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
-    """Statistics of what is not among the columns, or of columns of the wrong kind."""
-    for index, statistic in enumerate(spec.statistics or ()):
-        for position, name in enumerate(statistic.of):
-            where = pointer("statistics", index, "of", position)
-            if name not in spec.columns:
-                yield FieldError(where, f"{name!r} is not one of `columns`")
-            elif name in kinds and (wrong := unfit(statistic, position, kinds[name])):
-                yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
 
 
 def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
@@ -167,13 +131,3 @@ def _names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldEr
             yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")
         elif name in own:
             yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns")
-
-
-def _too_many(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
-    if spec.statistics is None and len(kinds) == len(spec.columns):
-        asked = _defaults(sum(kind in NUMERIC_KINDS for kind in kinds.values()))
-        yield FieldError(
-            "/statistics",
-            f"by default {len(spec.columns)} columns would have {asked:,} statistics; "
-            f"list those that matter, at most {MOST_STATISTICS:,}",
-        )

@@ -23,8 +23,10 @@ def check_influence(spec: InfluenceSpec, given: Given) -> list[FieldError]:
 
 
 def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
-    if "dataset_id" not in release.spec:
+    if release.forgotten:
         return "its job was deleted, and with it how it was made: it cannot be made again without a record"
+    if release.base is not None:
+        return f"it was made from {release.base} and from no record: audit that one"
     if release.dataset_id != spec.dataset_id:
         return f"its original is {release.dataset_id}: audit it by itself"
     return None

@@ -33,6 +33,9 @@ def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
             "deleted; make the release again to audit it"
         )
         return [FieldError("/release_id", detail)]
+    if release.base is not None:
+        detail = f"it was made from {release.base} alone and tells no more than that one, which can be linked: name it"
+        return [FieldError("/release_id", detail)]
     if release.method == "boxes" and (mixed := _mixed(release)):
         return [FieldError("/release_id", mixed)]
     wrong = []

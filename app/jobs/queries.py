@@ -38,8 +38,8 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
             if name not in names:
                 told = f"{name!r} has neither bounds nor sets in this release; columns that have: {', '.join(names)}"
                 errors.append(FieldError(where, told))
-            elif wrong := unfit(statistic, place, _kind(release, name)):
-                errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
+            elif wrong := unfit(statistic, place, release.kind_of(name)):
+                errors.append(FieldError(where, f"column {name!r} is {release.kind_of(name)}: {wrong}"))
     return errors
 
 
@@ -71,24 +71,12 @@ _FORMS: Final = {
 }
 
 
-def _kind(release: ReleaseInput, name: str) -> ColumnKind:
-    """How a column of a release of boxes is published."""
-    types = {column.name: column.type for column in release.columns}
-    if f"{name}_set" in types:
-        return ColumnKind.NOMINAL
-    if name in (release.spec.get("ordinal") or {}):
-        return ColumnKind.ORDINAL
-    return ColumnKind.DATE if types.get(f"{name}_lo") == "date" else ColumnKind.NUMBER
-
-
 def _asked_by(release: ReleaseInput, name: str) -> str:
     """Whether queries restrict a column by numbers, days or values."""
-    types = {column.name: column.type for column in release.columns}
-    if release.method != "boxes":
-        return "numbers"
-    if f"{name}_set" in types or name in (release.spec.get("ordinal") or {}):
+    kind = release.kind_of(name) if release.method == "boxes" else ColumnKind.NUMBER
+    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         return "values"
-    return "days" if types.get(f"{name}_lo") == "date" else "numbers"
+    return "days" if kind is ColumnKind.DATE else "numbers"
 
 
 def _fits(restriction: Any, asked_by: str) -> bool:

@@ -189,6 +189,24 @@ def test_the_whole_way_offline(service: Service, client: httpx.Client, dataset: 
     assert (done.returncode, "whole" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
+def test_a_later_release_of_a_series_names_its_base_and_is_verified(
+    service: Service, client: httpx.Client, tmp_path: Path
+) -> None:
+    other = "age,income,town\n" + "".join(f"{90 - age},{7 * income},{town}\n" for age, income, town in RECORDS[30:])
+    base = publish(client, str(upload(client, other.encode(), same_data_as="none")["id"]))
+    asked = {"method": "boxes", "base_release_id": base, "columns": ["income"], "k": 11, "keep": ["town"]}
+    later = str(succeed(client, asked)["release_id"])
+    assert said(certificate(client, later))["predicate"]["parameters"]["base_release_id"] == base
+    (tmp_path / "jwks.json").write_bytes(client.get("/.well-known/jwks.json").content)
+    (tmp_path / "release.parquet.dsse.json").write_bytes(client.get(f"/v1/releases/{later}/certificate").content)
+    file = tmp_path / "release.parquet"
+    file.write_bytes(client.get(f"/v1/releases/{later}/data", params={"format": "parquet"}).content)
+    done = surebox(service, "verify", str(file), "--keys", str(tmp_path / "jwks.json"), "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["problems"]) == (0, []), done.stdout + done.stderr
+    assert {each["finding"] for each in report["statistics"]} == {"verified"}
+
+
 def digest(envelope: dict[str, Any]) -> str:
     return hashlib.sha256(base64.b64decode(envelope["payload"])).hexdigest()
 

@@ -153,6 +153,41 @@ def test_two_that_are_published_at_once_are_composed_with_each_other(client: htt
     assert client.post(paths[1], json={"accept": ["composition"]}).json()["state"] == "published"
 
 
+def test_later_releases_of_a_series_tell_no_more_than_their_base(client: httpx.Client) -> None:
+    frame = population(14)
+    dataset_id = upload_frame(client, frame)
+    draft = succeed(client, boxes(dataset_id, publish="draft", keep=["town"]))
+    series = {"method": "boxes", "columns": ["age", "wage"], "k": 12, "base_release_id": draft["release_id"]}
+    refused = client.post("/v1/anonymizations", json=series)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/base_release_id")
+    client.post(f"/v1/releases/{draft['release_id']}/publish")
+    family_id = family(client, dataset_id)
+    assert client.delete(f"/v1/datasets/{dataset_id}").status_code == 204, "no later release needs it"
+    made = [succeed(client, series), succeed(client, series | {"columns": ["hours"], "k": 5, "keep": ["town"]})]
+    assert [(state(client, job), job["findings"]) for job in made] == [("published", [])] * 2
+    shown = client.get(f"/v1/releases/{made[0]['release_id']}").json()
+    assert (shown["base_release_id"], shown["family_id"], shown["rows"]) == (draft["release_id"], family_id, 600)
+    assert released(client, made[0])["box"].value_counts()["count"].min() >= 12
+    ledger = client.get(f"/v1/families/{family_id}").json()["published"]
+    assert [(one["base_release_id"] is None, one["composition"]["k"]) for one in ledger] == [
+        (True, 5), (False, 5), (False, 5),
+    ]  # fmt: skip
+    at = f"/v1/releases/{shown['id']}"
+    asked = client.post(f"{at}/statistics", json={"statistics": [{"kind": "mean", "of": ["age"]}]}).json()
+    low, high = asked["statistics"][0]["guaranteed"]
+    assert low <= frame["age"].to_numpy().mean() <= high
+    assert draft["release_id"] in client.get(f"{at}/provenance").text
+    assert client.get(f"{at}/report").status_code == client.get(f"/v1/jobs/{made[0]['id']}/report").status_code == 200
+    audits = [{"method": "linkage", "release_id": shown["id"]}, {"method": "influence", "release_ids": [shown["id"]]}]
+    again = upload_frame(client, frame)
+    for audit in audits:
+        refused = client.post("/v1/audits", json=audit | {"dataset_id": again})
+        assert (refused.status_code, draft["release_id"] in refused.json()["detail"]) == (422, True)
+    independent = succeed(client, boxes(again, k=6))
+    assert state(client, independent) == "draft", "what a series is for"
+    assert f'"base_release_id": "{draft["release_id"]}"' in independent["findings"][0]["detail"]
+
+
 def test_guessed_rows_teach_nothing_about_the_data_of_others(service: Service, client: httpx.Client) -> None:
     frame = population(11)
     held = upload_frame(client, frame)

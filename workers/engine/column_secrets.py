@@ -30,6 +30,8 @@ def with_secrets(runner: Runner[Any], job: JobContext, claimed: Claim, at: Worke
     from workers.frames.digests import column_digest  # once the worker has been forked (registry.py)
 
     names = list(runner.keyed_by(job))
+    if not names:
+        return job
     job.tick(0.0, "read")
     path = job.dataset_path()
     digests = [column_digest(path, name) for name in names]

@@ -10,9 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from uuid import uuid4
 
+from app.contracts.families import Composition
 from app.contracts.releases import ReleaseFormat
 from app.contracts.review import Review
-from app.db.repositories import families
+from app.db.repositories import families, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import LedgerEntry, RowSketch
 from app.storage.protocol import Storage
@@ -36,11 +37,15 @@ class Candidate:
 
     owner: str
     dataset_id: str
-    dataset: Path
+    dataset: Path | None
     spec: dict[str, Any]
     release: Path
     scratch: Path
-    base_release_id: str | None = None
+
+    @property
+    def base(self) -> str | None:
+        """The base of the series that it is a later release of: no dataset was read."""
+        return self.spec.get("base_release_id")
 
 
 def own_ledger(candidate: Candidate) -> Path | None:
@@ -56,17 +61,18 @@ def own_ledger(candidate: Candidate) -> Path | None:
 
 
 def review(candidate: Candidate, *, at: WorkerResources) -> Review:
-    """Compose the release with what was published of its family until now."""
+    """Compose the release with what was published of its family until now; a series adds nothing to its base."""
+    if candidate.dataset is None or candidate.base is not None:
+        return _review_of_series(candidate, at)
     from workers.methods.released.composed import composed_with, finding, repeated_content
 
-    family_id = _family(candidate, at)
+    family_id = _family(candidate.dataset, candidate, at)
     with at.database.unit_of_work() as unit:
         published = families.lock(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id)
     spec, own = candidate.spec, own_ledger(candidate)
     there = {} if own is None else {_digest(own): own}
     earlier = [_fetched(one, candidate.scratch, at.storage, there) for one in entries if not _of_series(one, entries)]
-    earlier = [one for one in earlier if one.release_id != candidate.base_release_id]
     found = composed_with(candidate.dataset, spec, own, earlier, rng=new_generator(None))
     stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier))
     return Review(
@@ -80,16 +86,33 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
 def sketch_released(candidate: Candidate, *, at: WorkerResources) -> RowSketch | None:
     """The rows over the columns that are published as quasi-identifiers: by them other deliveries are recognised."""
     columns = candidate.spec.get("columns")
-    return None if not columns else sketched(candidate.dataset, columns, owner=candidate.owner, at=at)
+    if not columns or candidate.dataset is None:
+        return None
+    return sketched(candidate.dataset, columns, owner=candidate.owner, at=at)
 
 
-def _family(candidate: Candidate, at: WorkerResources) -> str:
+def _review_of_series(candidate: Candidate, at: WorkerResources) -> Review:
+    """What the family left before is what it leaves after: the release is a function of its base as published."""
+    from workers.methods.released.composed import finding_of_series
+
+    with at.database.unit_of_work() as unit:
+        family_id = releases.family_of(unit.connection, release_id=candidate.base or "")
+        published = None if family_id is None else families.lock(unit.connection, family_id=family_id)
+        entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id or "")
+    last = next((one.composed for one in reversed(entries) if one.composed is not None), None)
+    stands = finding_of_series(None if last is None else Composition.model_validate(last), candidate.spec)
+    return Review(
+        findings=() if stands is None else (stands,), family_id=family_id, composed_after=published, composed=last
+    )
+
+
+def _family(dataset: Path, candidate: Candidate, at: WorkerResources) -> str:
     """The family of the dataset; of one that was read before there were families, it is looked for now."""
     with at.database.read() as connection:
         known = families.of_dataset(connection, dataset_id=candidate.dataset_id)
     if known is not None:
         return known
-    found: Recognised = recognised(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
+    found: Recognised = recognised(dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
     with at.database.unit_of_work() as unit:
         return join_family(unit.connection, found)
 
@@ -167,24 +190,21 @@ class Gate:
 
 def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | None:
     """The release that a job has made or publishes; None where there is none, or none that is composed with others."""
-    release, made_from = stored.release, claimed.inputs.dataset
-    if stored.outcome.publishes is not None and made_from is not None:
-        draft = job.releases[stored.outcome.publishes]
-        return Candidate(
-            owner=claimed.owner,
-            dataset_id=made_from.id,
-            dataset=job.dataset_path(),
-            spec={**draft.spec, "method": draft.method},
-            release=job.release_path(stored.outcome.publishes),
-            scratch=job.scratch,
-        )
-    if release is None or made_from is None or claimed.method not in COMPOSED:
+    release, named = stored.release, stored.outcome.publishes
+    if named is not None:
+        draft = job.releases[named]
+        spec, path, dataset_id = {**draft.spec, "method": draft.method}, job.release_path(named), draft.dataset_id
+    elif release is not None and claimed.method in COMPOSED:
+        spec, path = claimed.spec, release.draft.files[ReleaseFormat.PARQUET].path
+        base = claimed.inputs.releases.get("base_release_id")
+        dataset_id = claimed.spec["dataset_id"] if base is None else base.dataset_id
+    else:
         return None
     return Candidate(
         owner=claimed.owner,
-        dataset_id=made_from.id,
-        dataset=job.dataset_path(),
-        spec=claimed.spec,
-        release=release.draft.files[ReleaseFormat.PARQUET].path,
+        dataset_id=dataset_id,
+        dataset=None if claimed.inputs.dataset is None else job.dataset_path(),
+        spec=spec,
+        release=path,
         scratch=job.scratch,
     )

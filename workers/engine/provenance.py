@@ -81,7 +81,11 @@ def public_document(claimed: Claim, finished_at: datetime, published: Published 
         other_attributes={"surebox:method": claimed.method, "surebox:parameters": _json(parameters)},
     )
     document.wasAssociatedWith(job, _software(document))
-    source = document.entity("surebox:source", {"prov:label": "the original microdata, withheld"})
+    base = claimed.inputs.releases.get("base_release_id")
+    if base is None:
+        source = document.entity("surebox:source", {"prov:label": "the original microdata, withheld"})
+    else:
+        source = document.entity(f"surebox:{base.id}", {"prov:label": "the base release of the series"})
     document.used(job, source)
     if published is not None:
         _derive(document, job, [source], _release(document, published), finished_at)

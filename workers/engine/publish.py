@@ -100,7 +100,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if release is not None:
         decision = _decide(connection, claimed, stored, four_eyes=settings.four_eyes)
-        release = replace(release, flags=(*release.flags, *decision.flags))
+        release = replace(release, flags=tuple(dict.fromkeys((*release.flags, *decision.flags))))
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
         _insert_ledger(connection, new, stored)
     _publish_draft(connection, claimed, stored, settings)
@@ -236,12 +236,13 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) 
 def _insert_release(
     connection: Connection, claimed: Claim, release: StoredRelease, *, review: Review, state: ReleaseState
 ) -> releases.NewRelease:
-    made_from, draft = _made_from(claimed), release.draft
+    base, draft = claimed.inputs.releases.get("base_release_id"), release.draft
+    dataset_id = _made_from(claimed).id if base is None else base.dataset_id
     new = releases.NewRelease(
         id=release.id,
         owner=claimed.owner,
         job_id=claimed.id,
-        dataset_id=made_from.id,
+        dataset_id=dataset_id,
         method=claimed.method,
         rows=draft.rows,
         columns=draft.columns,
@@ -256,11 +257,12 @@ def _insert_release(
         composed_after=review.composed_after,
         composed=review.composed,
         allow_repeat=bool(claimed.spec.get("allow_repeat")),
+        base_release_id=None if base is None else base.id,
     )
     releases.insert_release(connection, new=new, files=release.files)
     if release.link is not None:
         key, size = release.link
-        release_links.insert_link(connection, release_id=release.id, dataset_id=made_from.id, key=key, size=size)
+        release_links.insert_link(connection, release_id=release.id, dataset_id=dataset_id, key=key, size=size)
     return new
 
 

@@ -1,11 +1,13 @@
 """Values of the types that columns can have, as a release's columns are made of them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from app.contracts.datasets import ColumnType
 
@@ -46,6 +48,25 @@ def taken(values: Sequence[Any], column: ColumnType, places: npt.NDArray[np.floa
         Whole; NaN where missing.
     """
     return pa.array(values, _ARROW[column]).take(whole_numbers(places, ColumnType.INTEGER))
+
+
+def listed_type(path: Path, name: str) -> ColumnType:
+    """Type of the values in a column of lists.
+
+    Parameters
+    ----------
+    path
+        A Parquet file.
+    name
+        The column.
+    """
+    found = pq.read_schema(path).field(name).type.value_type
+    same = (column for column, kind in _ARROW.items() if kind == found or _large(found) == kind)
+    return next(same, ColumnType.STRING)
+
+
+def _large(kind: pa.DataType) -> pa.DataType:
+    return pa.large_string() if pa.types.is_string(kind) else kind
 
 
 def lists(rows: Sequence[Sequence[Any] | None], column: ColumnType) -> pa.Array:

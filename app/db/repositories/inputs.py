@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, Select, select
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
-from app.contracts.releases import ReleaseColumn
+from app.contracts.releases import ReleaseColumn, ReleaseState
 from app.db.models.dataset import dataset
 from app.db.models.job import job
 from app.db.models.job_input import job_input
@@ -37,6 +37,7 @@ _DATASET = select(
 _RELEASE = (
     select(
         release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
+        release.c.state,
         job.c.spec, release_file.c.key, release_file.c.sha256, _LINK,
     )
     .join(job, job.c.id == release.c.job_id)
@@ -120,7 +121,8 @@ def _dataset(row: RowMapping) -> DatasetInput:
 
 def _release(row: RowMapping) -> ReleaseInput:
     columns = tuple(ReleaseColumn.model_validate(column) for column in row["columns"])
-    return ReleaseInput(**{**row, "columns": columns, "flags": tuple(row["flags"]), "sha256": row["sha256"] or ""})
+    plain = {"columns": columns, "flags": tuple(row["flags"]), "sha256": row["sha256"] or ""}
+    return ReleaseInput(**{**row, **plain, "state": ReleaseState(row["state"])})
 
 
 def _job(row: RowMapping) -> JobInput:

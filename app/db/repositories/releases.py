@@ -172,6 +172,11 @@ def get_public_provenance(connection: Connection, *, viewer: Viewer, release_id:
     return connection.execute(statement).scalar_one_or_none()
 
 
+def family_of(connection: Connection, *, release_id: str) -> str | None:
+    """The family that a release was composed with."""
+    return connection.execute(select(release.c.family_id).where(release.c.id == release_id)).scalar_one_or_none()
+
+
 def describe(connection: Connection, *, release_id: str, changes: Mapping[str, Any]) -> None:
     """Change what the owner calls a release that is locked."""
     connection.execute(update(release).where(release.c.id == release_id).values(**changes))

@@ -72,7 +72,7 @@ def codebook(
         Values that the codebook does not have, or more of them than a box can have sets of.
     """
     if declared.values is not None or declared.hierarchy is not None or column is ColumnType.BOOLEAN:
-        made = _declared(name, column, declared)
+        made = declared_codebook(name, column, declared)
     else:
         made, found = _from_data(name, column, declared, found, people, k)
     if len(made.values) > MOST_VALUES:
@@ -86,7 +86,8 @@ def codebook(
     return made, codes
 
 
-def _declared(name: str, column: ColumnType, declared: NominalColumn) -> Codebook:
+def declared_codebook(name: str, column: ColumnType, declared: NominalColumn) -> Codebook:
+    """The codebook that a specification declares, or that booleans have; of a column with neither it is empty."""
     rows = {} if declared.hierarchy is None else {typed(row[0], column): row for row in declared.hierarchy.rows}
     values = [False, True] if column is ColumnType.BOOLEAN else list(rows)
     if declared.values is not None:

@@ -80,6 +80,8 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
     fields |= {"content", *(() if spec.content is Content.BOUNDS else ("mean_rounding", "p"))}
     fields |= {"l", "t", "t_distance", "alpha", "epsilon", "sensitive", "keep", "count_keep", "survey_weight"}
     found = spec.model_dump(mode="json", include=fields)
+    if spec.base_release_id is not None:
+        found["base_release_id"] = spec.base_release_id
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
         found["weighed_by"] = {
             "mean": criterion.mean.tolist(),

@@ -17,6 +17,7 @@ from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import take_rows
 from workers.frames.release import write_release
 from workers.methods.boxes import report as boxes_report
+from workers.methods.boxes import series
 from workers.methods.boxes import warnings as boxes_warnings
 from workers.methods.boxes.arranged import Arrangement, arranged, ordered
 from workers.methods.boxes.certified import public_statistics
@@ -24,6 +25,7 @@ from workers.methods.boxes.columns import Shown, release_columns, release_schema
 from workers.methods.boxes.demands import demands
 from workers.methods.boxes.reading import Records, kinds_of, read, records
 from workers.methods.boxes.requests import begin, left_out, request, undefined
+from workers.methods.boxes.series import Later
 from workers.methods.boxes.telling import told_of
 from workers.methods.boxes.warming import warm_up
 from workers.methods.context import JobContext
@@ -54,11 +56,12 @@ class BoxesRunner:
         warm_up()
 
     def keyed_by(self, job: JobContext) -> Sequence[str]:
-        """Cuts, and the order of columns where they are alike, follow from the columns' secrets."""
-        return _specification(job).columns
+        """Cuts, and the order of columns where they are alike, follow from the columns' secrets; a series has none."""
+        spec = _specification(job)
+        return spec.columns if spec.base_release_id is None else ()
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing:  # noqa: ARG002  (the protocol's)
-        """Read the columns and leave out what the specification says.
+    def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing | Later:  # noqa: ARG002
+        """Read the columns and leave out what the specification says; of a series, read the base alone.
 
         Raises
         ------
@@ -67,6 +70,8 @@ class BoxesRunner:
         """
         spec, types = _specification(job), _types(job)
         job.tick(0.0, "read")
+        if spec.base_release_id is not None:
+            return series.begin(job, spec)
         kinds, path = kinds_of(spec, types), job.dataset_path()
         order = ordered(spec, kinds, job.secrets)
         whole = read(path, spec, order, types)
@@ -76,8 +81,10 @@ class BoxesRunner:
         algorithm = begin(found, request(spec, found, arrangement, kinds, held), spec, arrangement)
         return Anonymizing(Shown(spec, kinds, types, found.books), len(whole.values), found, arrangement, algorithm)
 
-    def step(self, state: Anonymizing, *, rng: np.random.Generator) -> Anonymizing:
+    def step(self, state: Anonymizing | Later, *, rng: np.random.Generator) -> Anonymizing | Later:
         """Advance the algorithm."""
+        if isinstance(state, Later):
+            return series.step(state)
         try:
             following = anonymization.step(state.algorithm, rng=rng)
         except UndefinedStatisticError as error:
@@ -86,57 +93,68 @@ class BoxesRunner:
             raise left_out(error, state.shown.spec) from None
         return replace(state, algorithm=following)
 
-    def done(self, state: Anonymizing) -> bool:
+    def done(self, state: Anonymizing | Later) -> bool:
         """Whether boxes and certificates are there."""
+        if isinstance(state, Later):
+            return state.certificates is not None
         return anonymization.done(state.algorithm)
 
-    def progress(self, state: Anonymizing) -> Progress:
+    def progress(self, state: Anonymizing | Later) -> Progress:
         """Stage of the algorithm."""
+        if isinstance(state, Later):
+            return Progress(fraction=_COMPUTED * state.fraction, stage="ranges")
         stage, share = anonymization.progress(state.algorithm)
         return Progress(fraction=_READ + (_COMPUTED - _READ) * share, stage=stage)
 
-    def finish(self, state: Anonymizing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: Anonymizing | Later, job: JobContext, *, rng: np.random.Generator) -> Outcome:
         """Write the release, rows in random order, and the result."""
         job.tick(_COMPUTED, "release")
-        shown, spec = state.shown, state.shown.spec
-        outcome = state.arrangement.restored(anonymization.result(state.algorithm), spec)
-        boxes, rows = outcome.boxes, state.records.rows
-        if outcome.chosen.rows is not None:
-            rows = rows[outcome.chosen.rows]
-        order = rng.permutation(len(rows))
-        kept, of_row = take_rows(job.dataset_path(), spec.keep, rows[order]), boxes.box[order]
-        weights = boxes.survey if outcome.chosen.weights is None else outcome.chosen.weights
-        columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
-        job.tick(_COMPUTED + 0.05, "release")
-        files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
-        result = boxes_report.result(
-            shown,
-            outcome,
-            counts=boxes_report.Counts(
-                records=state.total,
-                complete=len(state.records.rows),
-                kept=len(order),
-                k_with_keep=smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()),
-            ),
-            told=told_of(job.dataset_path(), shown, rows, boxes.box),
-        )
-        certain = shares_certain(kept, of_row) if spec.keep else {}
-        behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
-        said = boxes_warnings.released(shown, boxes, result, certain)
-        return Outcome(
-            summary=result,
-            result=result,
-            warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
-            release=ReleaseDraft(
-                rows=len(order),
-                columns=release_schema(shown, weighed=weights is not None),
-                files=files,
-                flags=boxes_report.flags(shown, boxes),
-                warnings=boxes_warnings.unplaced(said),
-                statistics=public_statistics(result),
-                parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
-            ),
-        )
+        if isinstance(state, Later):
+            return series.finish(state, job, rng=rng)
+        return _finished(state, job, rng=rng)
+
+
+def _finished(state: Anonymizing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    """What an anonymization leaves."""
+    shown, spec = state.shown, state.shown.spec
+    outcome = state.arrangement.restored(anonymization.result(state.algorithm), spec)
+    boxes, rows = outcome.boxes, state.records.rows
+    if outcome.chosen.rows is not None:
+        rows = rows[outcome.chosen.rows]
+    order = rng.permutation(len(rows))
+    kept, of_row = take_rows(job.dataset_path(), spec.keep, rows[order]), boxes.box[order]
+    weights = boxes.survey if outcome.chosen.weights is None else outcome.chosen.weights
+    columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
+    job.tick(_COMPUTED + 0.05, "release")
+    files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
+    result = boxes_report.result(
+        shown,
+        outcome,
+        counts=boxes_report.Counts(
+            records=state.total,
+            complete=len(state.records.rows),
+            kept=len(order),
+            k_with_keep=smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()),
+        ),
+        told=told_of(job.dataset_path(), shown, rows, boxes.box),
+    )
+    certain = shares_certain(kept, of_row) if spec.keep else {}
+    behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
+    said = boxes_warnings.released(shown, boxes, result, certain)
+    return Outcome(
+        summary=result,
+        result=result,
+        warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
+        release=ReleaseDraft(
+            rows=len(order),
+            columns=release_schema(shown, weighed=weights is not None),
+            files=files,
+            flags=boxes_report.flags(shown, boxes),
+            warnings=boxes_warnings.unplaced(said),
+            statistics=public_statistics(result),
+            parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
+        ),
+    )
 
 
 def _specification(job: JobContext) -> BoxesSpec:

@@ -80,7 +80,7 @@ def limit_of(spec: Mapping[str, Any]) -> float:
 
 def finding(composition: Composition, spec: Mapping[str, Any], earlier: Sequence[Earlier]) -> Finding | None:
     """What stands against a release, if the composition falls below its k or below what its gate demands."""
-    demanded = [float(one["require"]["k"]) for one in spec.get("gate", ()) if one["method"] == "composition"]
+    demanded = _demanded(spec)
     limit = max([*demanded, *([limit_of(spec)] if earlier else [])], default=0.0)  # a first one composes with nothing
     if composition.k >= limit * (1 - _CALIBRATED):
         return None
@@ -92,9 +92,9 @@ def finding(composition: Composition, spec: Mapping[str, Any], earlier: Sequence
         audit="composition",
         severity=Severity.HIGH,
         detail=(
-            f"{together}k is {composition.k:g} where {limit:g} was asked{shares}. One release with all columns and "
-            "statistics that are needed keeps k, and statistics can be asked of a published release; `allow_repeat` "
-            "publishes all the same"
+            f"{together}k is {composition.k:g} where {limit:g} was asked{shares}. What keeps k: one release with all "
+            f"columns that are needed, and later releases of its series{_named(earlier)}; statistics can be asked of a "
+            "published release. `allow_repeat` publishes all the same"
         ),
         figure=composition.k,
         limit=limit,
@@ -130,6 +130,32 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
     if _EXACT_MEANS in (content, *(said[name] for name in others)):
         raise InfeasibleError(f"{detail}; exact means are not published twice", errors=[FieldError("/content", detail)])
     return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=float(len(others)), limit=0.0)
+
+
+def _named(earlier: Sequence[Earlier]) -> str:
+    """How a later release of a series is asked for."""
+    base = next((one.release_id for one in earlier if one.method == "boxes"), None)
+    return "" if base is None else f' (`"base_release_id": "{base}"` in place of `dataset_id`)'
+
+
+def finding_of_series(composition: Composition | None, spec: Mapping[str, Any]) -> Finding | None:
+    """What stands against a later release of a series: only what its gate demands of all that is published already."""
+    demanded = _demanded(spec)
+    if composition is not None:
+        return finding(composition, spec, ())
+    if not demanded:
+        return None
+    return Finding(
+        audit="composition",
+        severity=Severity.HIGH,
+        detail="what all that was published of these data leaves is not known: its base is from before that was kept",
+        figure=None,
+        limit=max(demanded),
+    )
+
+
+def _demanded(spec: Mapping[str, Any]) -> list[float]:
+    return [float(one["require"]["k"]) for one in spec.get("gate", ()) if one["method"] == "composition"]
 
 
 def _left(found: Composed | None, *, single: bool) -> float:

@@ -1,0 +1,69 @@
+"""Statistics of a box release: which it has by default, and which its columns cannot have."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
+from app.contracts.box_statistics import MOST_STATISTICS, Statistic, StatisticKind
+from app.contracts.boxes import BoxesSpec
+from app.errors import FieldError, pointer
+from app.jobs.box_columns import unfit
+
+
+def default_statistics(
+    columns: Sequence[str], kinds: Mapping[str, ColumnKind], *, varying: Collection[str]
+) -> tuple[Statistic, ...] | None:
+    """Means, variances and correlations of columns with an order, and the shares of the values of the others.
+
+    Columns with one value are left out (if there are others): their correlations are undefined. If there are no others,
+    their means have a weight, for they have no scale. Of very many columns the list would be too long: none, which
+    `too_many_statistics` refuses.
+
+    Parameters
+    ----------
+    columns
+        In the specification's order.
+    kinds
+        Of those that are there.
+    varying
+        Those with more than one value.
+    """
+    numeric = [name for name in columns if kinds.get(name) in NUMERIC_KINDS]
+    shares = [
+        Statistic(kind=StatisticKind.SHARE, of=(name,)) for name in columns if kinds.get(name) is ColumnKind.NOMINAL
+    ]
+    used = [name for name in numeric if name in varying]
+    if _defaults(len(used)) + len(shares) > MOST_STATISTICS:
+        return None
+    if not used and not shares:
+        return tuple(Statistic(kind=StatisticKind.MEAN, of=(name,), weight=1.0) for name in numeric) or None
+    statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in used]
+    statistics += [Statistic(kind=StatisticKind.VARIANCE, of=(name,)) for name in used]
+    statistics += [Statistic(kind=StatisticKind.CORRELATION, of=pair) for pair in combinations(used, 2)]
+    return (*statistics, *shares)
+
+
+def wrong_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
+    """Statistics of what is not among the columns, or of columns of the wrong kind."""
+    for index, statistic in enumerate(spec.statistics or ()):
+        for position, name in enumerate(statistic.of):
+            where = pointer("statistics", index, "of", position)
+            if name not in spec.columns:
+                yield FieldError(where, f"{name!r} is not one of `columns`")
+            elif name in kinds and (wrong := unfit(statistic, position, kinds[name])):
+                yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
+
+
+def too_many_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
+    """More statistics than can be listed by default."""
+    if spec.statistics is None and len(kinds) == len(spec.columns):
+        asked = _defaults(sum(kind in NUMERIC_KINDS for kind in kinds.values()))
+        yield FieldError(
+            "/statistics",
+            f"by default {len(spec.columns)} columns would have {asked:,} statistics; "
+            f"list those that matter, at most {MOST_STATISTICS:,}",
+        )
+
+
+def _defaults(columns: int) -> int:
+    return 2 * columns + columns * (columns - 1) // 2

@@ -1,0 +1,110 @@
+"""Later releases of a series: what their base decides about what can be made from it alone (science.md section 6)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from app.contracts.box_columns import ColumnKind
+from app.contracts.boxes import BoxesSpec, Content, RareRecords
+from app.contracts.inputs import ReleaseInput
+from app.contracts.jobs import ReleasingSpec
+from app.contracts.releases import ReleaseState
+from app.errors import FieldError, pointer
+from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
+
+#: The field that names the base.
+BASE: Final = "base_release_id"
+#: What a later release says for itself; all else is its base's.
+_OWN: Final = frozenset({*ReleasingSpec.model_fields, BASE, "columns", "keep", "k", "statistics", "ddof"})
+#: What is said by column.
+_BY_COLUMN: Final = ("nominal", "domains", "grid", "minimum_width")
+
+
+def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
+    """The specification with all that is the base's, but for what it says otherwise, which `check` refuses."""
+    if _unusable(base) is not None:
+        return spec
+    inherited = {name: value for name, value in _inherited(spec, base).items() if name not in spec.model_fields_set}
+    filled = spec.model_copy(update=inherited)
+    if filled.statistics is not None:
+        return filled
+    kinds = _kinds(filled, base)
+    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds, varying=spec.columns)})
+
+
+def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
+    """Everything wrong with a later release of this base, each with its pointer."""
+    if (wrong := _unusable(base)) is not None:
+        return [FieldError(pointer(BASE), wrong)]
+    kinds = _kinds(spec, base)
+    return [
+        *_strange("columns", spec, base),
+        *_strange("keep", spec, base),
+        *_k(spec, base),
+        *_otherwise(spec, base),
+        *wrong_statistics(spec, kinds),
+        *too_many_statistics(spec, kinds),
+    ]
+
+
+def _unusable(base: ReleaseInput) -> str | None:
+    """Why nothing can be made from a release."""
+    if base.method != "boxes":
+        return f"a release of `{base.method}` is no base of a series; releases of `boxes` are"
+    if base.base is not None:
+        return f"it is a later release of a series itself: name its base {base.base}"
+    if base.forgotten:
+        return "its job was deleted, and with it how it was made"
+    if base.state is not ReleaseState.PUBLISHED:
+        return f"it is {base.state}: a series is made from what is published, publish it first"
+    weighed = base.spec.get("survey_weight") is not None or base.spec.get("rare_records") == RareRecords.WEIGH
+    return "series of weighed releases (`survey_weight`, `rare_records: weigh`) are not built yet" if weighed else None
+
+
+def _inherited(spec: BoxesSpec, base: ReleaseInput) -> dict[str, Any]:
+    """All that is the base's, about the columns that are published again."""
+    whole = BoxesSpec.model_validate({**base.spec, "seed": None})
+    found = {name: getattr(whole, name) for name in BoxesSpec.model_fields if name not in _OWN}
+    found |= {name: _of(found[name], spec.columns) for name in _BY_COLUMN}
+    found["ordinal"] = _of(found["ordinal"], (*spec.columns, *whole.sensitive))
+    found["content"] = Content.BOUNDS  # means stand in the base; a union's own would be new
+    if whole.rare_records is RareRecords.MARK:  # which boxes are of the core is not said again
+        found["rare_records"] = RareRecords.KEEP
+    return found
+
+
+def _of(by_column: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in by_column.items() if name in columns}
+
+
+def _kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
+    return {name: base.kind_of(name) for name in spec.columns if name in base.spec["columns"]}
+
+
+def _strange(field: str, spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
+    """Columns that the base does not have so."""
+    there = base.spec[field]
+    for index, name in enumerate(getattr(spec, field)):
+        if name not in there:
+            told = f"the base has {', '.join(map(repr, there))}" if there else "the base has none"
+            yield FieldError(pointer(field, index), f"{name!r} is not among `{field}` of the base: {told}")
+
+
+def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
+    least = int(base.spec["k"])
+    if spec.k < least:
+        yield FieldError("/k", f"k = {spec.k} asked, the base has boxes of {least}: the least k is {least}")
+    elif spec.k > base.rows:
+        yield FieldError("/k", f"k = {spec.k} asked, the base has {base.rows} rows: the largest k is {base.rows}")
+    elif spec.k > least and spec.person is not None:
+        detail = f"the base counts persons, and boxes do not say whose rows they share: k is {least} in its series"
+        yield FieldError("/k", detail)
+    elif spec.k > least and spec.count_keep and spec.keep:
+        detail = f"the base counts k over box and kept columns: k is {least}, or larger with an empty `keep`"
+        yield FieldError("/k", detail)
+
+
+def _otherwise(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
+    """What is said otherwise than the base has it."""
+    for name, value in _inherited(spec, base).items():
+        if getattr(spec, name) != value:
+            yield FieldError(pointer(name), f"`{name}` is the base's in all its series: leave it out")

@@ -1,0 +1,163 @@
+"""Boxes of at least k records as unions of published ones: later releases of a series are made from nothing else.
+
+Notation
+--------
+B, n, S_j(b) : as in `sides`; counts n_b, records of each box.
+w_i(U) : side of the hull of a union U in column i, as a share of the side of all boxes; of nominal column j the share
+    of the codebook that it leaves, |union of S_j| / m_j.
+cost(U) : n_U sum_i w_i(U): what a reader of the union loses.
+
+science.md section 6, "A series is post-processing": a function of what the base publishes, bounds, sets and counts, so
+that any number of unions tells no more than the base. Boxes whose missing values differ are not united.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.core.errors import InfeasibleKError
+
+#: A cut leaves at least this share of the boxes on either side where it can: the depth stays logarithmic.
+_BALANCE = 0.25
+
+
+@dataclass(frozen=True)
+class Units:
+    """Sides of boxes in shares of their columns; (B, n) bounds and (B, m_j) sets."""
+
+    lower: FloatArray
+    upper: FloatArray
+    sets: tuple[BoolArray, ...]
+    counts: IntArray
+
+
+def unions(boxes: PublishedBoxes, k: int) -> IntArray:
+    """Union that each box belongs to, every one of at least k records.
+
+    Parameters
+    ----------
+    boxes : as published; each box with k records or more may stay alone.
+    k : least number of records.
+
+    Returns
+    -------
+    (B,) int64, numbered from 0 in the order of their first boxes; 0 to B - 1 where every box has k records.
+
+    Raises
+    ------
+    InfeasibleKError
+        Boxes with the same missing values have fewer than k records together.
+
+    Notes
+    -----
+    Greedy: a union is cut in two where the costs of both are least, in whatever column, until no cut leaves k records
+    on either side. O(B log^2 B (n + sum_j m_j)) time.
+    """
+    if int(boxes.counts.min(initial=k)) >= k:
+        return np.arange(len(boxes.counts), dtype=np.int64)
+    units = _units(boxes)
+    waiting, found = _patterns(boxes), []
+    for members in waiting:
+        records = int(boxes.counts[members].sum())
+        if records < k:
+            raise InfeasibleKError(k, records)
+    while waiting:
+        members = waiting.pop()
+        cut = _best_cut(units, members, k)
+        if cut is None:
+            found.append(members)
+        else:
+            waiting.extend(cut)
+    group = np.empty(len(boxes.counts), dtype=np.int64)
+    for number, members in enumerate(sorted(found, key=lambda one: int(one.min()))):
+        group[members] = number
+    return group
+
+
+def united(boxes: PublishedBoxes, group: IntArray) -> PublishedBoxes:
+    """The hulls of unions, with their sets and counts.
+
+    Parameters
+    ----------
+    boxes : as published.
+    group : (B,), union of each box.
+    """
+    number = int(group.max(initial=-1)) + 1
+    lower, upper = np.full((number, boxes.lower.shape[1]), np.inf), np.full((number, boxes.lower.shape[1]), -np.inf)
+    np.minimum.at(lower, group, boxes.lower)
+    np.maximum.at(upper, group, boxes.upper)
+    sets = []
+    for one in boxes.sets:
+        whole = np.zeros((number, one.shape[1]), dtype=np.bool_)
+        np.logical_or.at(whole, group, one)
+        sets.append(whole)
+    counts = np.bincount(group, weights=boxes.counts, minlength=number).astype(np.int64)
+    return PublishedBoxes(lower, upper, counts, sets=tuple(sets))
+
+
+def _patterns(boxes: PublishedBoxes) -> list[IntArray]:
+    """Boxes that lack the same values."""
+    absent = np.column_stack([np.isnan(boxes.lower), *(~one.any(axis=1) for one in boxes.sets)])
+    _, which = np.unique(absent, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return [np.flatnonzero(which == one) for one in range(int(which.max()) + 1)]
+
+
+def _units(boxes: PublishedBoxes) -> Units:
+    """Bounds in shares of their columns; those of columns that a box has no values of are 0."""
+    lower, upper = np.nan_to_num(boxes.lower), np.nan_to_num(boxes.upper)
+    if not len(lower) or not lower.shape[1]:
+        return Units(lower, upper, boxes.sets, boxes.counts)
+    least = np.nanmin(np.where(np.isnan(boxes.lower), np.inf, boxes.lower), axis=0)
+    most = np.nanmax(np.where(np.isnan(boxes.upper), -np.inf, boxes.upper), axis=0)
+    extent = np.where(most > least, most - least, 1.0)
+    return Units(lower / extent, upper / extent, boxes.sets, boxes.counts)
+
+
+def _best_cut(units: Units, members: IntArray, k: int) -> tuple[IntArray, IntArray] | None:
+    """The cut of least cost over all columns; None where none leaves k records on either side."""
+    best: tuple[float, IntArray, int] | None = None
+    for position in _positions(units, members):
+        order = members[np.argsort(position, kind="stable")]
+        counted = np.cumsum(units.counts[order])
+        able = np.flatnonzero((counted >= k) & (counted[-1] - counted >= k))
+        if not len(able):
+            continue
+        share = (able + 1) / len(order)
+        balanced = able[(share >= _BALANCE) & (share <= 1.0 - _BALANCE)]
+        able = balanced if len(balanced) else able
+        loss = _losses(units, order, counted)[able]
+        place = int(np.argmin(loss))
+        if best is None or loss[place] < best[0]:
+            best = (float(loss[place]), order, int(able[place]) + 1)
+    return None if best is None else (best[1][: best[2]], best[1][best[2] :])
+
+
+def _positions(units: Units, members: IntArray) -> list[FloatArray]:
+    """Where boxes lie in each column: centres, and of sets the mean place of their values in the codebook."""
+    found = [units.lower[members, i] + units.upper[members, i] for i in range(units.lower.shape[1])]
+    for one in units.sets:
+        held = one[members]
+        found.append(held @ np.arange(one.shape[1], dtype=np.float64) / np.maximum(held.sum(axis=1), 1))
+    return found
+
+
+def _losses(units: Units, order: IntArray, counted: IntArray) -> FloatArray:
+    """Costs of the first boxes of an order and of the others together, for every cut between two."""
+    first = _widths(units, order)
+    last = _widths(units, order[::-1])[::-1]
+    after = np.append(last[1:], 0.0)
+    loss: FloatArray = counted * first + (counted[-1] - counted) * after
+    return loss
+
+
+def _widths(units: Units, order: IntArray) -> FloatArray:
+    """Sum of w_i of the union of the first boxes of an order, for each number of them."""
+    sides = np.maximum.accumulate(units.upper[order], axis=0) - np.minimum.accumulate(units.lower[order], axis=0)
+    total: FloatArray = sides.sum(axis=1)
+    for one in units.sets:
+        held = np.logical_or.accumulate(one[order], axis=0)
+        total = total + held.sum(axis=1) / max(one.shape[1], 1)
+    return total

@@ -1,0 +1,208 @@
+"""Later releases of a series: made from what their base publishes; no dataset is read, and none is given.
+
+science.md section 6, "A series is post-processing": other columns among the base's, a larger k by unions of its boxes,
+other statistics. Whatever the base holds, all of its series hold together.
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.box_columns import ColumnKind, NominalColumn
+from app.contracts.box_results import BoxesResult
+from app.contracts.boxes import BoxesSpec
+from app.contracts.datasets import ColumnType
+from app.contracts.flags import Flag
+from app.contracts.inputs import ReleaseInput
+from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.statistics import check_statistics, depends_on_ddof
+from surebox_verify.core.types import BoolArray
+from surebox_verify.estimates import affordable, estimates, reading_steps
+from surebox_verify.readings import Readings
+from surebox_verify.released.boxes import ReleasedBoxes, meaning_of, read_boxes
+from workers.algorithms.boxes.request import Certificate
+from workers.algorithms.boxes.sides import Boxes
+from workers.algorithms.boxes.unions import unions, united
+from workers.algorithms.core.errors import InfeasibleKError
+from workers.frames.classes import shares_certain, smallest_class
+from workers.frames.columns import take_rows
+from workers.frames.release import write_release
+from workers.frames.values import listed_type
+from workers.methods.boxes import report, warnings
+from workers.methods.boxes.arranged import Arrangement, Order, arranged
+from workers.methods.boxes.certified import public_statistics, statistics
+from workers.methods.boxes.codebooks import Codebook, declared_codebook
+from workers.methods.boxes.columns import Shown, release_columns, release_schema
+from workers.methods.boxes.requests import left_out, undefined
+from workers.methods.boxes.telling import sides_told
+from workers.methods.context import JobContext
+from workers.methods.outcome import Outcome, ReleaseDraft
+
+BASE: Final = "base_release_id"
+#: Flags of a base that its series bears too.
+_INHERITED: Final = (
+    Flag.REPRODUCIBLE, Flag.REPEATED, Flag.TIGHT_BOUNDS, Flag.SNUG_BOUNDS, Flag.OUTER_BOUNDS_FROM_DATA,
+    Flag.CODEBOOK_FROM_DATA, Flag.RARE_RECORDS_DISMISSED,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A later release while its statistics are computed: its boxes are there, `fraction` says how much else."""
+
+    shown: Shown
+    boxes: Boxes
+    arrangement: Arrangement
+    work: Generator[float, None, tuple[Certificate, ...]]
+    fraction: float = 0.0
+    certificates: tuple[Certificate, ...] | None = None
+
+
+def begin(job: JobContext, spec: BoxesSpec) -> Later:
+    """Unite the base's boxes as far as k asks.
+
+    Raises
+    ------
+    InfeasibleError
+        Boxes that lack the same values have fewer than k records together; a statistic cannot be asked so.
+    InvalidError
+        A statistic about a value that no box has.
+    """
+    base, path = job.releases[BASE], job.release_path(BASE)
+    released = read_boxes(path, spec.columns, orders=spec.ordinal)
+    kinds = {name: base.kind_of(name) for name in spec.columns}
+    types = _types(base, spec, kinds) | {name: listed_type(path, f"{name}_set") for name in released.nominal}
+    books = {name: _book(released, name, types[name], spec) for name in released.nominal}
+    try:
+        group = unions(released, spec.k)
+    except InfeasibleKError as error:
+        raise left_out(error, spec) from None
+    boxes = _boxes(released, group, books)
+    shown = Shown(spec, kinds, types, books)
+    arrangement = arranged(spec, Order(tuple(shown.numeric), tuple(shown.nominal), np.empty((0, 0), np.uint32)), books)
+    try:
+        check_statistics(arrangement.asked, len(shown.numeric), [len(books[name].values) for name in shown.nominal])
+    except UndefinedStatisticError as error:
+        raise undefined(error, spec, arrangement) from None
+    return Later(shown, boxes, arrangement, _certified(shown, boxes, arrangement))
+
+
+def step(state: Later) -> Later:
+    """Work on the statistics for about 0.2 s."""
+    try:
+        return replace(state, fraction=next(state.work))
+    except StopIteration as stop:
+        return replace(state, fraction=1.0, certificates=stop.value)
+
+
+def finish(state: Later, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    """Write the release, rows in random order, and the result."""
+    shown, boxes, spec = state.shown, state.boxes, state.shown.spec
+    order = rng.permutation(len(boxes.box))
+    kept, of_row = take_rows(job.release_path(BASE), spec.keep, order), boxes.box[order]
+    columns = release_columns(shown, boxes, None, of_row)
+    files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
+    certain = shares_certain(kept, of_row) if spec.keep else {}
+    result = _result(state, smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()), certain)
+    said = warnings.released(shown, boxes, result, certain)
+    return Outcome(
+        summary=result,
+        result=result,
+        warnings=said,
+        release=ReleaseDraft(
+            rows=len(order),
+            columns=release_schema(shown, weighed=False),
+            files=files,
+            flags=_flags(job, spec),
+            warnings=warnings.unplaced(said),
+            statistics=public_statistics(result),
+            parameters=report.public_parameters(spec, None),
+        ),
+    )
+
+
+def _types(base: ReleaseInput, spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnType]:
+    """Types of the columns that are numbers, days, orders, or kept."""
+    there = {column.name: column.type for column in base.columns}
+    with_ends = [name for name in spec.columns if kinds[name] is not ColumnKind.NOMINAL]
+    return {name: ColumnType(there[name]) for name in spec.keep} | {
+        name: ColumnType(there[f"{name}_lo"]) for name in with_ends
+    }
+
+
+def _book(released: ReleasedBoxes, name: str, column: ColumnType, spec: BoxesSpec) -> Codebook:
+    """Values of a nominal column: those of its hierarchy, else those that any box has."""
+    declared = spec.nominal.get(name, NominalColumn())
+    if declared.hierarchy is not None:
+        return declared_codebook(name, column, declared)
+    return Codebook(name, column, released.codebooks[released.nominal.index(name)])
+
+
+def _boxes(released: ReleasedBoxes, group: NDArray[np.int64], books: Mapping[str, Codebook]) -> Boxes:
+    """The boxes of the later release, and that of each row of the base."""
+    made = united(released, group) if int(group.max(initial=-1)) + 1 < len(group) else released
+    sets = tuple(
+        _arranged(one, released.codebooks[index], books[released.nominal[index]]) for index, one in enumerate(made.sets)
+    )
+    box = group[released.of_row].astype(np.int32)
+    outer = np.zeros(made.lower.shape[1], dtype=np.bool_)
+    return Boxes(made.lower, made.upper, made.counts, sets=sets, box=box, outer_from_data=outer)
+
+
+def _arranged(sets: BoolArray, values: tuple[Any, ...], book: Codebook) -> BoolArray:
+    """Sets in the order of a codebook."""
+    found = np.zeros((len(sets), len(book.values)), dtype=np.bool_)
+    place = {value: code for code, value in enumerate(book.values)}
+    found[:, [place[value] for value in values]] = sets
+    return found
+
+
+def _certified(
+    shown: Shown, boxes: PublishedBoxes, arrangement: Arrangement
+) -> Generator[float, None, tuple[Certificate, ...]]:
+    """Ranges from the boxes alone, yielding which share of them is done; in the specification's order."""
+    types = {column["name"]: column["type"] for column in release_schema(shown, weighed=False)}
+    readings = Readings(boxes, meaning_of(shown.spec.model_dump(mode="json"), types), None)
+    asked, found = arrangement.asked, []
+    for index, statistic in enumerate(asked):
+        ddof = shown.spec.ddof if depends_on_ddof(statistic.kind) else 0
+        steps = reading_steps(statistic, readings, affordable(statistic, asked, len(boxes.counts)), ddof)
+        while steps.found is None:
+            steps.step()
+            yield index / len(asked)
+        parts = estimates(statistic, readings, steps.found, ddof)
+        unknown = (None,) * len(parts)
+        found.append(Certificate(statistic, parts, (), unknown, unknown, unknown))
+    return tuple(found[index] for index in np.argsort(arrangement.statistics))
+
+
+def _result(state: Later, k_with_keep: int, certain: Mapping[str, float]) -> dict[str, Any]:
+    boxes, spec = state.boxes, state.shown.spec
+    made = BoxesResult(
+        records=len(boxes.box),
+        kept=len(boxes.box),
+        dismissed=0,
+        dropped=0,
+        boxes=len(boxes.counts),
+        smallest_box=int(boxes.counts.min()),
+        largest_box=int(boxes.counts.max()),
+        k_with_keep=k_with_keep,
+        privacy_uncertainty=None,
+        asymptotic_uncertainty=None,
+        statistical_uncertainty=None,
+        **sides_told(state.shown, boxes),
+        share_certain={name: certain[name] for name in spec.sensitive if name in certain},
+        statistics=tuple(statistics(state.shown, state.certificates or ())),
+    )
+    return made.model_dump(mode="json", by_alias=True)
+
+
+def _flags(job: JobContext, spec: BoxesSpec) -> list[Flag]:
+    """What a reader must know of the base is to be known of its series."""
+    base = job.releases[BASE].flags
+    found = [flag for flag in _INHERITED if flag.value in base and (flag is not Flag.REPRODUCIBLE or job.seed is None)]
+    return found + ([Flag.KEPT_COLUMNS_NOT_COUNTED] if spec.keep and not spec.count_keep else [])
