@@ -10,10 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 from app.contracts.box_columns import Hierarchy, NominalColumn, typed
+from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError
 from tests.meta.project import ROOT
 from workers.frames.codes import coded
+from workers.methods.boxes.arranged import Order, arranged
 from workers.methods.boxes.codebooks import Codebook, codebook
 
 ARX = ROOT.parent / "shared" / "data" / "adult" / "arx"
@@ -128,6 +130,17 @@ def test_numbers_that_no_column_holds_are_no_values(column: ColumnType) -> None:
         with pytest.raises(ValueError, match="not"):
             typed(value, column)
     assert (typed("40.0", column), typed(2**53 + 1, ColumnType.INTEGER)) == (40, 2**53 + 1)
+
+
+def test_a_statistic_about_what_a_column_cannot_have_is_refused_at_its_place() -> None:
+    book = Codebook("n", ColumnType.INTEGER, (1, 2, None))
+    asked = {"kind": "share", "of": ["n"], "values": [2, "abc", 3]}
+    spec = BoxesSpec.model_validate(
+        {"method": "boxes", "dataset_id": "ds_1", "columns": ["n"], "nominal": {"n": {}}, "k": 2, "statistics": [asked]}
+    )
+    with pytest.raises(InvalidError) as refused:
+        arranged(spec, Order((), ("n",), np.empty((0, 0), np.uint32)), {"n": book})
+    assert [one.pointer for one in refused.value.errors] == [f"/statistics/0/values/{place}" for place in (1, 2)]
 
 
 @pytest.mark.skipif(not ARX.is_dir(), reason="no ../shared/data/adult/arx beside the project")

@@ -121,17 +121,24 @@ def arranged(spec: BoxesSpec, order: Order, books: Mapping[str, Codebook]) -> Ar
 
 def _codes(values: Sequence[Any], book: Codebook, index: int) -> tuple[int, ...]:
     """Codes of a statistic's values."""
-    place = {value: code for code, value in enumerate(book.values)}
-    wanted = [typed(value, book.type) for value in values]
+    found = [_code(value, book) for value in values]
     errors = [
         FieldError(pointer("statistics", index, "values", number), f"not a value of {book.name!r}")
-        for number, value in enumerate(wanted)
-        if value not in place
+        for number, code in enumerate(found)
+        if code is None
     ]
     if errors:
         detail = f"values that the codebook of column {book.name!r} has not; those of too few records are `other`"
         raise InvalidError(detail, errors=errors)
-    return tuple(sorted(place[value] for value in wanted))
+    return tuple(sorted(code for code in found if code is not None))
+
+
+def _code(value: Any, book: Codebook) -> int | None:
+    """Code of a value; None where the codebook, or the column's type, has none such."""
+    try:
+        return book.values.index(typed(value, book.type))
+    except ValueError:
+        return None
 
 
 def _restored(criterion: Criterion, where: NDArray[np.int64]) -> Criterion:
