@@ -5,12 +5,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import ColumnName, check_different
+from app.contracts.columns import ColumnName, Share, check_different
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
-
-Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class CompositionDemands(Contract):

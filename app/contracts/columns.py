@@ -9,6 +9,8 @@ from app.contracts.base import MisplacedError
 
 ColumnName = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+#: Of records, persons, cells.
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 #: Values beyond this size cannot be computed with: sums of their fourth powers overflow.
 LARGEST: Final = 1e70
 Bound = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]

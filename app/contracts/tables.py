@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import ColumnName, check_different
+from app.contracts.columns import ColumnName, Share, check_different
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
-Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 MOST_QUASI_IDENTIFIERS: Final = 60
 

@@ -68,20 +68,34 @@ def sketched(path: Path, columns: Sequence[str], *, owner: str, at: WorkerResour
 def join_family(connection: Connection, found: Recognised) -> str:
     """Find the family of a dataset, or make one, and remember by what it is recognised; the keeper's word wins."""
     families.lock_recognising(connection, owner=found.owner)
-    word = families.kept_word(connection, owner=found.owner, dataset_id=found.dataset_id)
-    named = None if word in {None, _APART} else families.of_dataset(connection, dataset_id=word or "")
-    if named is not None:
-        family_id = named
-    elif word == _APART:
-        family_id = families.create(connection, owner=found.owner, apart=True)
-    else:
-        same = sorted(_same(connection, found))
-        family_id = same[0] if same else families.create(connection, owner=found.owner)
-        families.merge(connection, family_id=family_id, others=same[1:])
+    family_id = _said(connection, found) or _found(connection, found)
     families.assign(connection, dataset_id=found.dataset_id, family_id=family_id)
     families.remember(
         connection, owner=found.owner, family_id=family_id, fingerprints=found.fingerprints, found=found.sketches
     )
+    return family_id
+
+
+def _said(connection: Connection, found: Recognised) -> str | None:
+    """The family by the keeper's word, given with this dataset or, while it was still being read, with another."""
+    known = families.of_dataset(connection, dataset_id=found.dataset_id)
+    word = families.kept_word(connection, owner=found.owner, dataset_id=found.dataset_id)
+    if known is not None or word is None:
+        return known
+    if word == _APART:
+        return families.create(connection, owner=found.owner, apart=True)
+    named = families.of_dataset(connection, dataset_id=word)
+    if named is None:  # of before there were families, or not read yet
+        named = families.create(connection, owner=found.owner)
+        families.assign(connection, dataset_id=word, family_id=named)
+    return named
+
+
+def _found(connection: Connection, found: Recognised) -> str:
+    """The family by what the data have in common with others; families that turn out to be one become one."""
+    same = sorted(_same(connection, found))
+    family_id = same[0] if same else families.create(connection, owner=found.owner)
+    families.merge(connection, family_id=family_id, others=same[1:])
     return family_id
 
 
