@@ -22,7 +22,7 @@ from tests.production.stack import Container, Stack
 from tests.s3 import S3Server
 from tests.servers import Databases
 
-END_SECONDS = 120.0
+END_SECONDS = 600.0
 #: An API process ends by the signal itself once everything is closed.
 ORDERLY = {0, -signal.SIGTERM}
 FINISHED = {"succeeded", "failed", "cancelled"}
