@@ -34,14 +34,14 @@ install: $(VENV)/.demo ## .venv with all that runs the service on one machine, i
 
 demo: $(VENV)/.demo ## anonymize real microdata, see the result (DATA="file.csv …" for your own)
 	@echo "Compiling what the demo needs for this machine (make install compiles everything)"
-	@$(BIN)/surebox kernels ingest boxes
+	@$(BIN)/surebox kernels ingest boxes publication
 	@$(BIN)/surebox demo $(addprefix --data ,$(DATA)) $(ARGS)
 
 serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS="--port 8001 --workers 4")
 	@exec $(BIN)/surebox serve $(ARGS)
 
 test: $(VENV)/.dev ## every test (ARGS="tests/api -k upload" for some)
-	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadscope --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest --quiet --numprocesses 3 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 check: lint types imports documents ## lint, format, types, import contracts, generated documents
 

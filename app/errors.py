@@ -6,7 +6,7 @@ One handler (`app.api.problems`) renders all of them as RFC 9457 problem+json; a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,11 @@ class SureboxError(Exception):
         self.detail = detail
         self.errors = tuple(errors)
         self.retry_after = retry_after
+
+    @classmethod
+    def at(cls, where: str, detail: str) -> Self:
+        """One field is wrong, and that is all there is to say."""
+        return cls(detail, errors=[FieldError(where, detail)])
 
     @property
     def title(self) -> str:

@@ -51,6 +51,17 @@ class Settings(BaseSettings):
     signing_key_service: str | None = Field(
         default=None, description="`module:function` that returns keys held elsewhere (app.certificates.signing)."
     )
+    timestamp_url: str | None = Field(
+        default=None,
+        pattern=r"^(https?://[^\s@]+)?$",
+        description="Authority that certificates get their timestamps from (RFC 3161 over HTTP).",
+    )
+    timestamp_timeout_seconds: float = Field(
+        default=10.0, gt=0, description="The authority's answer is whole by then, or it is asked again a minute later."
+    )
+    timestamp_certificate_file: Path | None = Field(
+        default=None, description="The authority's root in PEM, and what lies between: answers are checked against it."
+    )
     staging_dir: Path | None = Field(
         default=None, description="Folder for scratch files of a worker (default: the system's temporary folder)."
     )

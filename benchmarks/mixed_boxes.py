@@ -1,12 +1,11 @@
 """CPU seconds, normalised widths and certain ranges of boxes over columns of all kinds.
 
-    python benchmarks/mixed_boxes.py [adult] [bounds] [rows]
+    python benchmarks/mixed_boxes.py [adult] [bounds]
 
 `adult`: 30,162 complete records (age, education, hours; sex, race, marital status, occupation, country), tight bounds:
-NCP, boxes and CPU seconds of `optimal`, `fast` and `mondrian` (values by frequency), with hierarchies, and beside
-anonypy where it is installed; ranges of 1,000 COUNT queries; mean hours by occupation. `bounds`: mean widths of Adult's
-six numeric columns in deviations by kind of bounds. `rows`: 1,000,000 made-up records, five numeric and three nominal
-columns.
+NCP, boxes and CPU seconds of `optimal`, `fast` and `mondrian` (values by frequency), with hierarchies; ranges of 1,000
+COUNT queries; mean hours by occupation, and what no release could be below. `bounds`: mean widths of Adult's six
+numeric columns in deviations by kind of bounds.
 
 NCP of a box: width over range, or values over the codebook's (0 for one value), its mean over columns and records.
 """
@@ -15,7 +14,7 @@ import gzip
 import sys
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,9 @@ from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, Hierarchy, NominalColumn, NumericColumn
+from workers.methods.queries.asked import Asked
+from workers.methods.queries.count import counted_boxes
+from workers.methods.queries.sided import SetColumn, Sided
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 NUMERIC, NOMINAL = (0, 4, 12), (9, 8, 5, 6, 13)
@@ -93,18 +95,29 @@ def ncp(boxes: Boxes, extent: np.ndarray) -> float:
 def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> tuple[float, float]:
     """Median width of the certain range over N, and median relative error of the estimate, of COUNT queries."""
     rng = np.random.default_rng(3)
+    every = np.arange(max(column.values for column in nominal))
+    sides = tuple(
+        SetColumn(str(j), dict(enumerate(every[: column.values])), boxes.sets[j], np.arange(len(boxes.counts)))
+        for j, column in enumerate(nominal)
+    )
+    half = np.full(x.shape[1], 0.5 - 1e-6)
+    names = tuple(map(str, range(x.shape[1])))
+    held = Sided(
+        names, boxes.lower - half, boxes.upper + half, np.ones(len(half)), boxes.counts, boxes.box, sides, True
+    )
+    ready = counted_boxes(held)
     widths, errors = [], []
     for _ in range(1000):
         certain, possible = np.ones(len(boxes.counts)), np.ones(len(boxes.counts))
-        expected, truth = np.ones(len(boxes.counts)), np.ones(len(x), dtype=bool)
+        truth = np.ones(len(x), dtype=bool)
+        ends, values = np.array([[-np.inf], [np.inf]]) * np.ones(x.shape[1]), {}
         for column in rng.choice(x.shape[1] + len(nominal), 2, replace=False):
             if column < x.shape[1]:
                 low, high = np.sort(rng.choice(x[:, column], 2))
                 a, b = boxes.lower[:, column], boxes.upper[:, column]
                 certain *= (a >= low) & (b <= high)
                 possible *= (a <= high) & (b >= low)
-                inside = np.maximum(np.minimum(b, high) - np.maximum(a, low) + 1.0, 0.0)
-                expected *= np.minimum(inside / (b - a + 1.0), 1.0)
+                ends[:, column] = low, high
                 truth &= (x[:, column] >= low) & (x[:, column] <= high)
             else:
                 j = column - x.shape[1]
@@ -112,11 +125,12 @@ def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> 
                 sets = boxes.sets[j]
                 certain *= ~(sets & ~chosen).any(axis=1)
                 possible *= (sets & chosen).any(axis=1)
-                expected *= (sets & chosen).sum(axis=1) / sets.sum(axis=1)
+                values[str(j)] = frozenset(np.flatnonzero(chosen).tolist())
                 truth &= chosen[nominal[j].codes]
         widths.append(float((possible - certain) @ boxes.counts) / len(x))
         if truth.any():
-            errors.append(abs(float(expected @ boxes.counts) - truth.sum()) / truth.sum())
+            estimate = ready.count(Asked(ends[:1], ends[1:], (values,)), threads=1).estimate[0]
+            errors.append(abs(float(estimate) - truth.sum()) / truth.sum())
     return float(np.median(widths)), float(np.median(errors))
 
 
@@ -136,41 +150,84 @@ def show_adult() -> None:
     trees = adult(hierarchies=True)[1]
     found, seconds = anonymized(x, replace(base, nominal=trees))
     print(f"Adult, k =  5, hierarchies: NCP {ncp(found.boxes, extent):.4f}, {seconds:.2f} CPU s", flush=True)
+    show_groups(x, nominal, base)
+
+
+def show_groups(x: np.ndarray, nominal: tuple[NominalColumn, ...], base: BoxesRequest) -> None:
+    """Mean hours by occupation asked alone, and what no release could be below."""
+    occupation = nominal[3]
     only = (Statistic("domain_mean", (2, 3 + 3)),)
     found, seconds = anonymized(x, replace(base, statistics=only))
-    widths = [one.guaranteed.width for one in found.certificates[0].published if one.guaranteed]
-    print(f"hours by occupation asked alone: mean width {np.mean(widths):.2f} h, {seconds:.2f} CPU s", flush=True)
-    beside(x, nominal)
+    widths = np.array([one.guaranteed.width if one.guaranteed else np.nan for one in found.certificates[0].published])
+    persons = np.bincount(occupation.codes)
+    rarest = int(np.argmin(persons))
+    print(
+        f"hours by occupation asked alone: mean width {widths.mean():.2f} h over occupations, "
+        f"{widths @ persons / persons.sum():.2f} h over persons, median {np.median(widths):.2f} h, {seconds:.2f} CPU s"
+    )
+    least = least_width(x[:, 2], occupation.codes, rarest, base.k)
+    print(
+        f"    the rarest, of {persons[rarest]} persons: {widths[rarest]:.1f} h, no release below {least:.2f} h, "
+        f"so none below {least / len(widths):.2f} h over occupations",
+        flush=True,
+    )
+
+
+def least_width(y: np.ndarray, codes: np.ndarray, group: int, k: int) -> float:
+    """A width that the mean of y in a group cannot be below, where boxes are intervals of y times sets of groups.
+
+    The group's records of a box are a run of its values in order. A run of k or more is best alone: its number is then
+    certain, and one record stands at each end. A shorter one shares its box with records of other groups: it has at
+    least k records, every value of its set is somebody's, and the group's number in it is anything from 1 to what the
+    others leave. The least of that over intervals and sets, with values no wider than the run's, over all ways to part
+    the group into runs.
+    """
+    values, counts = np.unique(y[codes == group], return_counts=True)
+    grid = np.unique(y)
+    table = np.array([np.bincount(codes[y == value], minlength=codes.max() + 1) for value in grid])
+    ways = []
+    for cuts in product((False, True), repeat=len(values) - 1):
+        ends = [0, *(place + 1 for place, is_cut in enumerate(cuts) if is_cut), len(values)]
+        ways.append([_run(values, counts, i, j, grid, table, group, k) for i, j in pairwise(ends)])
+    return min(_highest(way) + _highest([(-hi, -lo, *rest) for lo, hi, *rest in way]) for way in ways)
+
+
+def _run(
+    values: np.ndarray, counts: np.ndarray, i: int, j: int, grid: np.ndarray, table: np.ndarray, group: int, k: int
+) -> tuple[float, float, int, int]:
+    """Ends of a run, its certain records, and how many more there may be."""
+    own = int(counts[i:j].sum())
+    if own >= k:
+        return values[i], values[j - 1], own, 0
+    below = values[i - 1] if i else -np.inf
+    above = values[j] if j < len(values) else np.inf
+    starts = np.flatnonzero((grid > below) & (grid <= values[i]))
+    stops = np.flatnonzero((grid < above) & (grid >= values[j - 1]))
+    spare = min(_spare(np.delete(table[a : b + 1].sum(axis=0), group), k - own) for a in starts for b in stops)
+    return values[i], values[j - 1], 1, own - 1 + spare
+
+
+def _spare(others: np.ndarray, lacking: int) -> int:
+    """Least number of records beyond one for each group taken, of groups that have as many as are lacking."""
+    ones, more = int((others == 1).sum()), np.sort(others[others > 1])[:8].tolist()
+    if ones >= lacking:
+        return 0
+    chosen = (some for r in range(1, len(more) + 1) for some in combinations(more, r) if sum(some) >= lacking - ones)
+    return min((sum(some) - len(some) for some in chosen), default=10**9)
+
+
+def _highest(way: list[tuple[float, float, int, int]]) -> float:
+    """The largest mean: of the certain records, then of more of those that raise it."""
+    total = sum(hi if n == 1 else lo + (n - 1) * hi for lo, hi, n, _ in way)
+    size = sum(n for *_, n, _ in way)
+    for _, hi, _, more in sorted(way, key=lambda run: -run[1]):
+        if hi > total / size:
+            total, size = total + hi * more, size + more
+    return total / size
 
 
 def first(column: NominalColumn, rows: int) -> NominalColumn:
     return replace(column, codes=column.codes[:rows])
-
-
-def beside(x: np.ndarray, nominal: tuple[NominalColumn, ...]) -> None:
-    """The same by anonypy's Mondrian, where that is installed (it is no dependency)."""
-    try:
-        import anonypy
-        import pandas as pd
-    except ImportError:
-        print("anonypy is not installed")
-        return
-    names = [f"n{i}" for i in range(x.shape[1])] + [f"c{j}" for j in range(len(nominal))]
-    frame = pd.DataFrame(dict(zip(names, [*x.T, *(c.codes.astype(str) for c in nominal)], strict=True)))
-    for name in names[x.shape[1] :]:
-        frame[name] = frame[name].astype("category")
-    frame["s"] = 0
-    for k in (5, 10, 50):
-        start = time.process_time()
-        parts = anonypy.Preserver(frame, names, "s").mondrian.partition(k)
-        cost = 0.0
-        for part in parts:
-            rows = frame.index.get_indexer(part)
-            cost += len(rows) * float((np.ptp(x[rows], axis=0) / np.ptp(x, axis=0)).sum())
-            for column in nominal:
-                size = len(np.unique(column.codes[rows]))
-                cost += len(rows) * (size / column.values if size > 1 else 0.0)
-        print(f"anonypy, k = {k}: NCP {cost / len(x) / len(names):.4f}, {time.process_time() - start:.1f} CPU s")
 
 
 def show_bounds() -> None:
@@ -188,25 +245,19 @@ def show_bounds() -> None:
             print(f"Adult6, k = 5, {bounds} ({records}), {name} numbers: mean width {mean:.3f} sd", flush=True)
 
 
-def show_rows() -> None:
-    rng, rows = np.random.default_rng(7), 1_000_000
+def made_up(rows: int) -> tuple[np.ndarray, tuple[NominalColumn, ...]]:
+    """Five correlated numbers of eight clusters, and nominal columns of 2, 16 and 60 values that go with these."""
+    rng = np.random.default_rng(7)
     label = rng.integers(0, 8, rows)
     x = rng.normal(0, 4, (8, 5))[label] + np.einsum(
         "pij,pj->pi", (rng.normal(size=(8, 5, 5)) / 2)[label], rng.normal(size=(rows, 5))
     )
     codes = [((label * m) // 8 + rng.geometric(0.3, rows)) % m for m in (2, 16, 60)]
-    nominal = tuple(NominalColumn(c.astype(np.int32), m) for c, m in zip(codes, (2, 16, 60), strict=True))
-    for partition in ("fast", "optimal"):
-        request = BoxesRequest(10, asked(x, nominal), partition=partition, bounds="tight", nominal=nominal)
-        few = tuple(first(column, 9000) for column in nominal)
-        anonymized(x[:9000], replace(request, nominal=few))
-        found, seconds = anonymized(x, request)
-        said = f"{len(found.boxes.counts)} boxes, NCP {ncp(found.boxes, np.ptp(x, axis=0)):.4f}"
-        print(f"1,000,000 x (5 + 3), k = 10, {partition}: {said}, {seconds:.1f} CPU s", flush=True)
+    return x, tuple(NominalColumn(c.astype(np.int32), m) for c, m in zip(codes, (2, 16, 60), strict=True))
 
 
 if __name__ == "__main__":
     asked_for = sys.argv[1:] or ["adult", "bounds"]
-    for name, shown in (("adult", show_adult), ("bounds", show_bounds), ("rows", show_rows)):
+    for name, shown in (("adult", show_adult), ("bounds", show_bounds)):
         if name in asked_for:
             shown()

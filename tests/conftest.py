@@ -22,6 +22,9 @@ settings.load_profile("surebox")
 
 # Kernels of the environment that the tests run in: this process and every worker that a test starts share them.
 os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", LOCATOR)
+# As in workers: several processes share the cores, and threads that spin for their turn take what others need.
+for _library in ("OMP", "OPENBLAS"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFolder:

@@ -20,6 +20,7 @@ from app.embedded.broker import free_port
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
+from tests import patient
 from tests.service import bare_environment
 
 SECRET = "a secret of tests with more than 32 characters"
@@ -132,6 +133,6 @@ def processes(folder: Path, *, database_url: str, redis_url: str, **settings: st
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(url, timeout=5, trust_env=False).status_code == httpx.codes.OK
+        return patient.get(url, timeout=5).status_code == httpx.codes.OK
     except httpx.TransportError:
         return False

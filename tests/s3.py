@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from app.embedded.broker import free_port
+from tests import patient
 
 
 class S3Server:
@@ -33,7 +34,7 @@ class S3Server:
         deadline = time.monotonic() + 120
         while True:
             try:
-                httpx.put(f"{self.endpoint}/{self.bucket}").raise_for_status()
+                patient.put(f"{self.endpoint}/{self.bucket}").raise_for_status()
             except httpx.TransportError:
                 if time.monotonic() > deadline or self._process.poll() is not None:
                     raise
@@ -48,4 +49,4 @@ class S3Server:
 
     def unfinished_uploads(self) -> int:
         """Multipart uploads that were neither completed nor aborted."""
-        return httpx.get(f"{self.endpoint}/{self.bucket}?uploads").text.count("<Upload>")
+        return patient.get(f"{self.endpoint}/{self.bucket}?uploads").text.count("<Upload>")

@@ -15,6 +15,7 @@ import httpx
 
 from app.auth.keys import create_key
 from app.cli_settings import open_database
+from tests import patient
 
 READY_SECONDS = 240.0
 STOP_SECONDS = 90.0
@@ -34,15 +35,15 @@ class Service:
         tails = [(path.name, path.read_text(errors="replace").splitlines()[-lines:]) for path in found if path.exists()]
         return "\n".join(f"{name}\n" + "\n".join(f"  {line}" for line in tail) for name, tail in tails)
 
-    def client(self, *, owner: str | None = None) -> httpx.Client:
+    def client(self, *, owner: str | None = None, scopes: tuple[str, ...] = ("admin",)) -> httpx.Client:
         """A client with the admin key, or with a new one of another owner."""
-        key = self.key if owner is None else self._new_key(owner)
+        key = self.key if owner is None else self._new_key(owner, scopes)
         headers = {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=self.address, headers=headers, timeout=60, trust_env=False)
+        return patient.Client(base_url=self.address, headers=headers)
 
-    def _new_key(self, owner: str) -> str:
+    def _new_key(self, owner: str, scopes: tuple[str, ...]) -> str:
         settings, database = open_database(self.folder)
-        asked = {"owner": owner, "scopes": ["admin"], "name": "tests", "now": datetime.now(UTC)}
+        asked = {"owner": owner, "scopes": list(scopes), "name": "tests", "now": datetime.now(UTC)}
         try:
             return create_key(database=database, secret=settings.server_secret, **asked)[1]
         finally:

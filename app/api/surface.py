@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from app.api.routes import (
     anonymizations,
     audits,
+    bundles,
     certificates,
     datasets,
     families,
@@ -36,6 +37,7 @@ def include_routes(app: FastAPI) -> None:
         families,
         log,
         certificates,
+        bundles,
     ):
         app.include_router(routes.router, prefix=PREFIX)
     app.include_router(service.router)

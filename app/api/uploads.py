@@ -108,6 +108,7 @@ def _take(asked: UploadRequest, described: Described, staged: Staged) -> Reserva
             described.labels,
             described.options.stored(),
             *([described.same_data_as] if described.same_data_as else []),
+            *(["version_of"] if described.version_of else []),
         ),
         now=asked.resources.clock(),
     )

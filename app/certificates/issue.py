@@ -132,9 +132,8 @@ def statement(
         Where the service is reached from outside, if its operator says so: there readers find keys and revocations.
     """
     statistics = public_statistics(made.method, made.statistics)
-    listed = {"statistics": statistics}
     subjects = {f"release.{name}": digest for name, digest in sorted(made.files.items())}
-    subjects["statistics.json"] = hashlib.sha256(rfc8785.dumps(_exact(listed))).hexdigest()
+    subjects["statistics.json"] = hashlib.sha256(canonical_statistics(statistics)).hexdigest()
     parameters = public_parameters(made)
     issuer = {"service": "surebox", "version": version("surebox")} | ({} if url is None else {"url": url})
     return {
@@ -158,6 +157,17 @@ def statement(
             "chain": {"previous": previous},
         },
     }
+
+
+def canonical_statistics(public: Sequence[Mapping[str, Any]]) -> bytes:
+    """What the subject `statistics.json` is the digest of.
+
+    Parameters
+    ----------
+    public
+        Statistics of a release as its readers see them.
+    """
+    return rfc8785.dumps(_exact({"statistics": public}))
 
 
 def public_parameters(made: Certifiable) -> dict[str, Any]:

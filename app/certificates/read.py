@@ -9,7 +9,8 @@ import rfc8785
 
 from app.certificates.issue import register
 from app.certificates.signing import envelope, jwk, open_keys
-from app.db.repositories import certificates, releases, signing_keys
+from app.contracts.base import rfc3339
+from app.db.repositories import certificates, releases, signing_keys, timestamps
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import NotFoundError
@@ -20,7 +21,7 @@ REVOCATIONS: Final = "application/vnd.surebox.revocations+json"
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """An envelope as it is served, and the digest that is its ETag."""
+    """An envelope, or a timestamp of one, as it is served, and the digest that is its ETag."""
 
     body: bytes
     sha256: str
@@ -47,6 +48,33 @@ def read_certificate(*, database: Database, viewer: Viewer, release_id: str) -> 
     return Signed(found, hashlib.sha256(found).hexdigest())
 
 
+def read_timestamp(*, database: Database, viewer: Viewer, release_id: str) -> Signed:
+    """When an authority saw the certificate of a release, as the authority said it (RFC 3161).
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such release, or its certificate has no timestamp yet.
+    """
+    read_certificate(database=database, viewer=viewer, release_id=release_id)
+    with database.read() as connection:
+        found = timestamps.get(connection, release_id=release_id)
+    if found is None:
+        raise NotFoundError(
+            "the certificate of this release has no timestamp: it gets one soon after publication, once the service's "
+            "operator has named an authority (SUREBOX_TIMESTAMP_URL)"
+        )
+    return Signed(found.token, hashlib.sha256(found.token).hexdigest())
+
+
+def certified_at(*, database: Database, release_id: str) -> dict[str, str]:
+    """When the certificate of a release was issued, and when an authority saw it, as far as there are both."""
+    with database.read() as connection:
+        issued, stamped = timestamps.times(connection, release_id=release_id)
+    found = {"certified_at": issued, "timestamped_at": stamped}
+    return {name: rfc3339(at) for name, at in found.items() if at is not None}
+
+
 def read_key_set(*, database: Database) -> dict[str, Any]:
     """All keys that ever signed as a JWK set: since when each signs, until when, and whether it is revoked."""
     with database.read() as connection:
@@ -62,10 +90,17 @@ def read_key_set(*, database: Database) -> dict[str, Any]:
     return {"keys": keys}
 
 
-def read_revocations(*, database: Database, settings: Settings) -> Signed:
-    """Certificates of releases that are no longer published, as a signed list, made anew each minute.
+def read_revocations(*, database: Database, settings: Settings, at_last_change: bool = False) -> Signed:
+    """Certificates of releases that are no longer published, and signing keys, as a signed list, made anew each minute.
 
     The list is of all owners and holds digests only: they say nothing to whoever does not hold the certificate.
+
+    Parameters
+    ----------
+    database, settings
+        What is revoked, and what signs.
+    at_last_change
+        Say that it is as of the last change rather than of this minute: the same list has the same bytes.
 
     Raises
     ------
@@ -80,9 +115,13 @@ def read_revocations(*, database: Database, settings: Settings) -> Signed:
     if not any(jwk(key)["kid"] in signing for key in keys):
         raise NotFoundError("this service signs nothing: its operator sets a signing key (SUREBOX_SIGNING_KEY_FILE)")
     minute = at.replace(second=0, microsecond=0)
-    youngest = max((each.created_at for each in _known(database) if each.id in signing), default=minute)
+    known = _known(database)
+    lost = sorted((each.id, each.revoked_at) for each in known if each.revoked_at is not None)
+    changes = [each.created_at for each in known if each.id in signing]
+    changes += [since for _, since in (*listed, *lost)] if at_last_change else [minute]
     body: dict[str, Any] = {
-        "issued_at": _text(max(minute, youngest)),
+        "issued_at": _text(max(changes)),
+        "revoked_keys": [{"key": key_id, "revoked_at": _text(since)} for key_id, since in lost],
         "revoked": [{"certificate": digest, "revoked_at": _text(since)} for digest, since in listed],
     }
     raw = envelope(keys, payload_type=REVOCATIONS, payload=rfc8785.dumps(body), signing=signing)

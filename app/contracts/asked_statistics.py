@@ -5,8 +5,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.box_columns import Value
-from app.contracts.box_statistics import Estimate, Ranges, Statistic, StatisticKind
+from app.contracts.box_statistics import Estimate, NamedStatistic, Ranges, Statistic
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
 
@@ -24,15 +23,9 @@ class StatisticsRequest(Contract):
     ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: as the release was asked for.")
 
 
-class ComputedStatistic(Contract):
+class ComputedStatistic(NamedStatistic):
     """One statistic as the boxes give it; lists for a regression, intercept first."""
 
-    kind: StatisticKind = Field(description="Which statistic.")
-    of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
-    values: tuple[Value, ...] | None = Field(
-        default=None, description="share, domain_mean: the values it is about; omitted: one number for each value."
-    )
-    p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
     ddof: int | None = Field(description="Its divisor is N - ddof; null where that changes nothing.")
     estimate: Estimate | None = Field(description="Its value by the boxes; null where it is undefined.")
     linear: Ranges | None = Field(description="Range by the linear approximation.")

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Share, check_different
+from app.contracts.demands import DeterminationDemands
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
@@ -98,15 +99,6 @@ class CompositionResult(Contract):
     findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
     verdict: str = Field(description="The whole in one sentence.")
     meaning: dict[str, str] = Field(description="What each figure says.")
-
-
-class DeterminationDemands(Contract):
-    """What is required of the cells of a release."""
-
-    share_determined: Share | None = Field(default=None, description="Largest share of a column's cells.")
-    share_certain: Share | None = Field(default=None, description="Largest share of rows whose kept value a box tells.")
-    share_nearly_certain: Share | None = Field(default=None, description="The same with probability 0.9 or more.")
-    t: Annotated[float, Field(strict=True, ge=0)] | None = Field(default=None, description="Largest distance.")
 
 
 class DeterminationSpec(JobSpec):

@@ -20,6 +20,12 @@ class BoxesResult(Contract):
         default=0, description="Records left out because their kept values, or what they lack, are too rare for a box."
     )
     blanked: int = Field(default=0, description="Values published as missing so that records find others like them.")
+    waiting: int | None = Field(
+        default=None, description="Of a new version: boxes whose changes wait, for too few changed; else null."
+    )
+    outside: int | None = Field(
+        default=None, description="Of a new version: records that lie in no box and wait, fewer than k; else null."
+    )
     boxes: int = Field(description="Boxes that are released.")
     smallest_box: int = Field(description="Records in the smallest one.")
     largest_box: int = Field(description="Records in the largest one.")

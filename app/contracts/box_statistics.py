@@ -46,6 +46,10 @@ WITH_SAMPLE_FORM = frozenset({StatisticKind.VARIANCE, StatisticKind.STANDARD_DEV
 #: Kinds about a set of values of a column without numbers; and the place of that column in `of`.
 ABOUT_VALUES: Final = {StatisticKind.SHARE: (0,), StatisticKind.CROSSTAB: (0, 1), StatisticKind.DOMAIN_MEAN: (1,)}
 
+#: Kinds that take columns without order too: one of two values as 0 or 1, the first in ascending order 0; a predictor
+#: of more values as one such number for each but the first.
+WITH_INDICATORS: Final = frozenset({StatisticKind.COVARIANCE, StatisticKind.CORRELATION, StatisticKind.REGRESSION})
+
 #: Statistics of one specification.
 MOST_STATISTICS = 10_000
 
@@ -101,6 +105,15 @@ class Statistic(Contract):
         return self
 
 
+class RegressionTerm(Contract):
+    """What a coefficient of a regression is of."""
+
+    column: str | None = Field(description="The predictor; null for the intercept.")
+    value: Value | None = Field(
+        default=None, description="Of a nominal predictor the value that it is about, compared with the first one."
+    )
+
+
 Range = TypeAliasType(
     "Range", Annotated[tuple[float, float], Field(description="Least and greatest value, both included.")]
 )
@@ -131,8 +144,8 @@ class AboutCore(Contract):
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
 
 
-class StatisticResult(Contract):
-    """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
+class NamedStatistic(Contract):
+    """Which statistic an answer is about."""
 
     kind: StatisticKind = Field(description="Which statistic.")
     of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
@@ -141,6 +154,15 @@ class StatisticResult(Contract):
         description="share, domain_mean: the values it is about; crosstab: the cell, a value of each column.",
     )
     p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
+    terms: tuple[RegressionTerm, ...] | None = Field(
+        default=None,
+        description="What the coefficients of a regression are of, where a predictor is nominal and has several.",
+    )
+
+
+class StatisticResult(NamedStatistic):
+    """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
+
     weight: float = Field(description="How much it mattered: as given, or 1 over its natural scale.")
     ddof: int | None = Field(
         default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."

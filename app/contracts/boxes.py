@@ -82,7 +82,7 @@ class BoxesSpec(ReleasingSpec):
     """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 5  # 2: floor; 3: as all that make releases; 4: columns of all types; 5: series
+    version: ClassVar[int] = 6  # 2: floor; 3: as all releases; 4: columns of all types; 5: series; 6: versions
 
     method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
     dataset_id: DatasetId | None = Field(  # type: ignore[assignment]  # what all others need, a series must not have
@@ -93,6 +93,13 @@ class BoxesSpec(ReleasingSpec):
         description="A published release of boxes: the new one is a later release of its series, made from what it "
         "publishes and from nothing else. `columns` and `keep` are among the base's, `k` is at least the base's; all "
         "else but `statistics` and `ddof` is the base's and may be left out.",
+    )
+    previous_release_id: ReleaseId | None = Field(
+        default=None,
+        description="A published release of boxes of the data that the dataset is a new version of (`version_of`): the "
+        "new one has its boxes, and shows additions and removals only where none or at least k rows changed; "
+        "`columns`, `keep` and `k` are the same, all else but `statistics` and `ddof` may be left out. Default: the "
+        "last one with these `columns`, `keep` and `k`, where the dataset is a new version; null: none.",
     )
     columns: tuple[ColumnName, ...] = Field(
         min_length=1, description="Quasi-identifiers, published as boxes: numbers, days, texts, booleans."
@@ -199,7 +206,7 @@ class BoxesSpec(ReleasingSpec):
     weights: ReleasedWeights = Field(
         default=ReleasedWeights.BOX,
         description="`box`: rows carry the mean weight of their box; `row`: their own, which identifies like a kept "
-        "column.",
+        "column: it is put among `keep`, and k counts it with all of these (`count_keep`).",
     )
     missing: MissingValues = Field(
         default=MissingValues.REFUSE,
@@ -214,6 +221,9 @@ class BoxesSpec(ReleasingSpec):
         if self.dataset_id is not None and self.base_release_id is not None:
             msg = "a later release of a series is made from its base alone, no dataset is read: leave it out"
             raise MisplacedError(msg, "dataset_id")
+        if self.previous_release_id is not None and self.base_release_id is not None:
+            msg = "a release is made of new data in earlier boxes, or of its base alone: name one of both"
+            raise MisplacedError(msg, "previous_release_id")
         return self
 
     @model_validator(mode="after")

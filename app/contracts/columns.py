@@ -26,10 +26,10 @@ class Missing(StrEnum):
 
 
 def check_different(*, field: str, names: tuple[str, ...], inner: str | None = None) -> None:
-    """Raise an error when a column stands twice in a list, or in a field of its elements."""
+    """Raise an error when a name stands twice in a list, or in a field of its elements."""
     for index, name in enumerate(names):
         if name in names[:index]:
-            msg = f"a column stands twice in `{field}`"
+            msg = f"a name stands twice in `{field}`"
             raise MisplacedError(msg, field, index, *(() if inner is None else (inner,)))
 
 

@@ -120,6 +120,7 @@ class Dataset(Contract):
     columns: tuple[DatasetColumn, ...] | None = Field(description="In the file's order; null until it is read.")
     warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
     error: Problem | None = Field(default=None, description="Why it cannot be read; null where nothing is wrong.")
+    version_of: str | None = Field(default=None, description="The dataset that it is a new version of, if of one.")
     family_id: str | None = Field(
         default=None,
         description="Of the same data; null until it is read, and without both of `jobs:read` and `datasets:read`.",

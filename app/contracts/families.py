@@ -39,6 +39,7 @@ class FamilyPublication(Contract):
     method: str = Field(description="The method of its job.")
     published_at: Instant = Field(description="When.")
     base_release_id: str | None = Field(description="Of a series: what it was made from alone.")
+    previous_release_id: str | None = Field(description="Of a new version of the data: the release whose boxes it has.")
     composition: Composition | None = Field(description="What all up to this one leave; null: it was not computed.")
 
 

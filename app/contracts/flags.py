@@ -70,6 +70,13 @@ class Flag(StrEnum):
             "the last one's values than its bounds say."
         ),
     )
+    SURVEY_WEIGHTS = (
+        "survey-weights",
+        (
+            "Rows carry design weights: the mean of their box or, as `weights` says, their own. Weights say how a "
+            "person was sampled, and who knows those of the others of a box knows the last one's."
+        ),
+    )
     WEIGHED = ("weighed", "Records of rare boxes count less, by the column `weight`.")
     SCALES_PER_RECORD = (
         "scales-per-record",
@@ -89,6 +96,13 @@ class Flag(StrEnum):
     REPEATED = (
         "repeated",
         "Releases of the same data were published before, and that they are fewer than `k` together was accepted.",
+    )
+    NEW_VERSION = (
+        "new-version",
+        (
+            "New data in the boxes of an earlier release: a box of which fewer than `k` rows changed shows what it "
+            "showed before. Ranges are about the rows as they are published."
+        ),
     )
     GROUPS_OF_ONE = ("groups-of-one", "`k` was 1: the rows are the records.")
     PARAMETER_VALUES_SWAPPED = (

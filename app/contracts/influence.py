@@ -72,7 +72,7 @@ class InfluenceResult(Contract):
 _FIELDS: Final[dict[str, Any]] = {
     name: (field.annotation, field)
     for name, field in BoxesSpec.model_fields.items()
-    if name not in ReleasingSpec.model_fields and name not in {"k", "base_release_id"}
+    if name not in ReleasingSpec.model_fields and name not in {"k", "base_release_id", "previous_release_id"}
 }
 _OfBoxes: Any = create_model("_OfBoxes", __base__=DatasetJobSpec, **_FIELDS)
 

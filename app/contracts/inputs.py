@@ -23,6 +23,8 @@ class DatasetInput:
     state: DatasetState = DatasetState.READY
     profile: Profile = _UNREAD
     key: str | None = None
+    #: Of a new version: releases of boxes that were published of the versions before, the last one first.
+    earlier: "tuple[ReleaseInput, ...]" = ()
 
     @property
     def rows(self) -> int:
@@ -79,6 +81,11 @@ class ReleaseInput:
     def base(self) -> str | None:
         """The base of the series that it is a later release of."""
         return self.spec.get("base_release_id")
+
+    @property
+    def previous(self) -> str | None:
+        """Of a new version of the data: the release whose boxes it has."""
+        return self.spec.get("previous_release_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

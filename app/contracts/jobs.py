@@ -6,10 +6,11 @@ from typing import Annotated, ClassVar
 from pydantic import Field, WithJsonSchema
 
 from app.contracts.base import Contract, Instant, Labels
+from app.contracts.demands import Demand
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
-from app.contracts.releases import DEFAULT_FORMATS, Demand, Formats, Publish
+from app.contracts.releases import DEFAULT_FORMATS, Formats, Publish
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
@@ -86,7 +87,7 @@ class DatasetJobSpec(JobSpec):
 class ReleasingSpec(DatasetJobSpec):
     """A specification of a job that makes a release."""
 
-    version: ClassVar[int] = 3  # 2: `formats`; 3: `publish`, `gate`, `allow_repeat`
+    version: ClassVar[int] = 4  # 2: `formats`; 3: `publish`, `gate`, `allow_repeat`; 4: `gate` of more audits
 
     formats: Formats = DEFAULT_FORMATS
     publish: Publish = Field(

@@ -1,10 +1,11 @@
 """Audit `linkage`: how well somebody who knows the original finds the record behind a released row."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, MisplacedError
+from app.contracts.columns import check_different
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
@@ -13,18 +14,36 @@ EXHAUSTIVE = 100_000
 
 
 class LinkageSpec(JobSpec):
-    """The linkage attack on one release."""
+    """The linkage attack on one release, or on several of the same original jointly."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # `release_ids`
 
     method: Literal["linkage"] = Field(description="The linkage attack on a release.")
-    release_id: ReleaseId = Field(description="The release that is attacked.")
+    release_id: ReleaseId | None = Field(
+        default=None, description="The release that is attacked; null where `release_ids` names several."
+    )
+    release_ids: tuple[ReleaseId, ...] = Field(
+        default=(),
+        max_length=50,
+        description="Releases of boxes and uncertain ones of one original, attacked jointly by whoever can tell which "
+        "of their rows are one person's, and knows what they keep.",
+    )
     dataset_id: DatasetId | None = Field(
         default=None, description="What the adversary knows; default: the original of the release."
     )
     original_id: DatasetId | None = Field(
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
     )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        check_different(field="release_ids", names=self.release_ids)
+        if self.release_id is None and not self.release_ids:
+            raise MisplacedError("name the release that is attacked, or several in `release_ids`", "release_id")
+        if self.release_id is not None and self.release_ids:
+            raise MisplacedError("`release_id` names the only one: name all of several in `release_ids`", "release_ids")
+        return self
 
 
 class Ranks(Contract):
@@ -62,10 +81,11 @@ class LinkageResult(Attack):
     """Result of a `linkage` job: by fit alone, and with the scales matched."""
 
     method: Literal["linkage"] = Field(default="linkage", description="The job's method.")
-    records: int = Field(description="Rows of the release.")
+    records: int = Field(description="Rows of the release; of several, records that are in some of them.")
     candidates: int = Field(description="Records the adversary knows.")
     sampled: int = Field(description="Rows that were tried.")
-    k: float | None = Field(description="The release's k; null where each record has its own.")
+    k: float | None = Field(description="The release's k, of several the least; null where each record has its own.")
+    releases: int = Field(default=1, description="Releases that were attacked jointly.")
     share_posterior_above_half: float | None = Field(
         default=None, description="Rows with a record that is more probable than not, row by row; null: not known."
     )
@@ -73,7 +93,9 @@ class LinkageResult(Attack):
         default=None, description="Of these, rows whose record it is; null: there are none, or it is not known."
     )
     joint: Joint | None = Field(
-        default=None, description="All rows matched at once, over the 50 records that fit each best; null for boxes."
+        default=None,
+        description="All rows matched at once, over the 50 records that fit each best; null for boxes and "
+        "for several releases.",
     )
     with_scale_matching: Attack | None = Field(
         description="The adversary also computes each known record's scale again and compares; null: there is none."

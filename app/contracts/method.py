@@ -21,6 +21,8 @@ class Method:
     flags : those that its releases may bear, beside `reproducible`.
     draws : every job draws anew from the data, and draws add up to more than one may tell: `check` is told how many
         were published, and it is looked at again when a job publishes.
+    ledgered : of its releases a ledger keeps what composing them with others needs. Rows of all other releases count as
+        the original's, or as following them one by one: together with those nobody is hidden.
     answers : names of the audits and questions that its releases can be put to.
     """
 
@@ -30,6 +32,7 @@ class Method:
     statistic: type[Contract] | None = None
     flags: tuple[Flag, ...] = ()
     draws: bool = False
+    ledgered: bool = False
     answers: frozenset[str] = frozenset()
 
     @property

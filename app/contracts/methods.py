@@ -50,13 +50,16 @@ METHODS: Final[dict[str, Method]] = {
             flags=(
                 Flag.TIGHT_BOUNDS,
                 Flag.SNUG_BOUNDS,
+                Flag.NEW_VERSION,
                 Flag.MEANS,
                 Flag.CODEBOOK_FROM_DATA,
                 Flag.OUTER_BOUNDS_FROM_DATA,
                 Flag.RARE_RECORDS_DISMISSED,
                 Flag.WEIGHED,
+                Flag.SURVEY_WEIGHTS,
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
             ),
+            ledgered=True,
             answers=frozenset(
                 {"table", "composition", "determination", "influence", "linkage", "count", "classify"}
                 | {"publication", "statistics"}
@@ -74,6 +77,7 @@ METHODS: Final[dict[str, Method]] = {
                 Flag.REPEATED_DRAW,
             ),
             draws=True,
+            ledgered=True,
             answers=frozenset({"publication", "table", "composition", "influence", "linkage", "count", "classify"}),
         ),
         Method(
@@ -108,7 +112,7 @@ METHODS: Final[dict[str, Method]] = {
 }
 
 #: What any release can be put to, whichever method made it.
-FOR_ALL: Final = frozenset({"release_report"})
+FOR_ALL: Final = frozenset({"release_report", "job_report"})
 
 #: Methods of the contract that are not built yet: refused by name.
 NOT_BUILT: Final[dict[JobKind, frozenset[str]]] = {

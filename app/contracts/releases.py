@@ -93,6 +93,9 @@ class Release(Contract):
     labels: Labels = Field(description="As given with the job's specification.")
     warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
     base_release_id: str | None = Field(default=None, description="The release of whose series it is, if of one.")
+    previous_release_id: str | None = Field(
+        default=None, description="Of a new version of the data: the release whose boxes it has."
+    )
     readers: Readers | None = Field(default=None, description="Who else reads it; null for who is not a keeper of it.")
     findings: tuple[Finding, ...] | None = Field(
         default=None, description="What its gate found; null for who is not a keeper of it."
@@ -115,16 +118,3 @@ class WithdrawRequest(Contract):
     """What is said at withdrawing."""
 
     reason: Annotated[Short, Field(min_length=1)] = Field(description="Why: those who read it may be told.")
-
-
-class ComposedDemands(Contract):
-    """What is required of all releases of the same data together."""
-
-    k: Annotated[float, Field(strict=True, ge=1)] = Field(description="Least persons that they leave.")
-
-
-class Demand(Contract):
-    """What must be found before a release is published; other audits are put to a draft."""
-
-    method: Literal["composition"] = Field(description="The audit that the gate runs.")
-    require: ComposedDemands = Field(description="What it must find.")

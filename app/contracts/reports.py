@@ -61,8 +61,10 @@ class JobReportSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.REPORT
     queue: ClassVar[Queue] = Queue.INTERACTIVE
+    version: ClassVar[int] = 2  # 2: `release_id`
 
     method: Literal["job_report"] = Field(default="job_report", description="What is asked.")
     job_id: JobId = Field(description="The job.")
     told: dict[str, Any] = Field(description="The job's times, attempts and warnings.")
     release: ReleaseReportSpec | None = Field(default=None, description="What it published, while that is there.")
+    release_id: ReleaseId | None = Field(default=None, description="Its release, whose boxes are shown.")

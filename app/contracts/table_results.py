@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from app.contracts.base import Contract
+from app.contracts.demands import MissingCells
 from app.contracts.findings import Finding
-from app.contracts.tables import MissingCells
 
 
 class ClassSize(Contract):

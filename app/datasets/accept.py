@@ -56,7 +56,7 @@ def accept(
     Raises
     ------
     InvalidError
-        If `same_data_as` names no dataset of the owner.
+        If `same_data_as` or `version_of` names no dataset of the owner.
     TooManyJobsError
         If the owner has too many unfinished jobs.
     """
@@ -71,6 +71,7 @@ def accept(
         sha256=staged.sha256,
         staged_key=staged.key,
         same_data_as=described.same_data_as,
+        version_of=described.version_of,
     )
     spec = IngestSpec(dataset_id=dataset_id, options=described.options, staged_key=staged.key, bytes=staged.bytes)
     submission = Submission(
@@ -82,7 +83,7 @@ def accept(
         listed=False,
     )
     with database.unit_of_work() as unit:
-        _check_named(unit.connection, owner=owner, word=described.same_data_as)
+        _check_named(unit.connection, owner=owner, described=described)
         datasets.insert_dataset(unit.connection, new=new)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         datasets.set_ingest_job(unit.connection, dataset_id=dataset_id, job_id=job_id)
@@ -94,10 +95,13 @@ def accept(
     return Accepted(dataset, job_id)
 
 
-def _check_named(connection: Connection, *, owner: str, word: str | None) -> None:
+def _check_named(connection: Connection, *, owner: str, described: Described) -> None:
     """The keeper's word on what is the same data is the id of one of the owner's datasets, or `none`."""
-    if word is None or word == APART:
+    word, parameter = described.same_data_as, "same_data_as" if described.version_of is None else "version_of"
+    if word is None or (word == APART and parameter == "same_data_as"):
         return
     if "\x00" in word or datasets.get(connection, owner=owner, dataset_id=word) is None:
-        detail = "there is no dataset with this id; `none` says that nothing that was uploaded before is the same"
-        raise InvalidError(f"same_data_as: {detail}", errors=[FieldError("?same_data_as", detail)])
+        detail = "there is no dataset with this id"
+        if parameter == "same_data_as":
+            detail += "; `none` says that nothing that was uploaded before is the same"
+        raise InvalidError(f"{parameter}: {detail}", errors=[FieldError(f"?{parameter}", detail)])

@@ -75,6 +75,12 @@ class UploadParameters(Contract):
         description="Id of a dataset with the same data, or `none`: nothing that was uploaded before. Without it, rows "
         "and columns that were uploaded before are recognised.",
     )
+    version_of: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Id of a dataset that this is a new version of: its releases by boxes are continued in the same "
+        "boxes. It is of the same family.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Described:
     labels: dict[str, str]
     options: ReadOptions
     same_data_as: str | None = None
+    version_of: str | None = None
 
 
 @dataclass(slots=True)
@@ -123,6 +130,8 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
     _check_missing(parameters.missing, found)
     _check_numbers(parameters, found)
     _check_date_format(parameters.date_format, file_format, found)
+    if parameters.version_of is not None and parameters.same_data_as not in {None, parameters.version_of}:
+        found.refuse("same_data_as", "a new version is the same data as what it is a version of: leave it out")
     if found.errors:
         told = "; ".join(f"{error.pointer[1:]}: {error.detail}" for error in found.errors[:5])
         raise InvalidError(told, errors=found.errors)
@@ -141,7 +150,8 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
         thousands=parameters.thousands,
         date_format=parameters.date_format,
     )
-    return Described(name, labels, options, parameters.same_data_as)
+    word = parameters.same_data_as or parameters.version_of
+    return Described(name, labels, options, word, parameters.version_of)
 
 
 def _refuse_text_only(parameters: UploadParameters, file_format: FileFormat, found: _Findings) -> None:

@@ -33,7 +33,7 @@ def show(
         if isinstance(mine["estimate"], list):
             continue
         table.add_row(
-            f"{mine['kind']} of {', '.join(mine['of'])}",
+            _named(mine),
             _number(mine["estimate"]),
             _range(mine["guaranteed"]),
             _number(mine["true_value"]),
@@ -52,7 +52,7 @@ def show(
 
 def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
     """Print side by side what keeping, dismissing and weighing rare records do to the release and its ranges."""
-    table = Table(title="Rare records kept, dismissed or weighed", title_justify="left")
+    table = Table(title="Rare records kept, dismissed or weighed (columns of numbers)", title_justify="left")
     for name in ("", *results):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     found = list(results.values())
@@ -64,13 +64,22 @@ def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
     )
     for same in zip(*(one["statistics"] for one in found), strict=True):
         if not isinstance(same[0]["estimate"], list):
-            table.add_row(f"{same[0]['kind']} of {', '.join(same[0]['of'])}", *(_range(s["guaranteed"]) for s in same))
+            table.add_row(_named(same[0]), *(_range(s["guaranteed"]) for s in same))
     console.print(table)
     console.print(
         "  Ranges are about the published records with their weights: leaving out what is rare narrows them and moves\n"
         "  what they are about. By how much (`shift`) is in the job's result only.\n",
         highlight=False,
     )
+
+
+def _named(statistic: dict[str, Any]) -> str:
+    """A statistic in words."""
+    kind, of = statistic["kind"], statistic["of"]
+    values = " or ".join(map(str, statistic["values"] or ()))
+    if kind == "share":
+        return f"share of {of[0]} = {values}"
+    return f"mean of {of[0]} where {of[1]} = {values}" if kind == "domain_mean" else f"{kind} of {', '.join(of)}"
 
 
 def _holds(interval: list[float] | None, value: float | None) -> str:

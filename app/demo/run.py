@@ -15,13 +15,11 @@ from app.demo.sources import Source, census, named
 DATA_DIR = Path(".surebox/demo")
 _MOST_COLUMNS = 4
 _LEAST_DISTINCT = 10
-#: Beside Surebox's own way: another partition, and the two other things that can become of rare records.
-_COMPARED: dict[str, dict[str, Any]] = {
-    "Surebox": {},
-    "Mondrian": {"partition": "mondrian"},
-    "dismiss": {"rare_records": "dismiss"},
-    "weigh": {"rare_records": "weigh"},
-}
+_MOST_SETS, _MOST_VALUES = 2, 20
+#: Beside Surebox's own way another partition.
+_COMPARED: dict[str, dict[str, Any]] = {"Surebox": {}, "Mondrian": {"partition": "mondrian"}}
+#: Statistics that are about numbers alone.
+_OF_NUMBERS = ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
 
 
 def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
@@ -49,14 +47,15 @@ def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
 
 def _one(console: Console, client: Client, source: Source, *, k: int, folder: Path) -> tuple[dict[str, Any], Path]:
     dataset = client.upload(source)
-    columns = list(source.columns or _choose(dataset))
+    numbers, words = _choose(dataset) if source.columns is None else _parted(source)
+    columns = [*numbers, *words]
     console.print(
         f"Uploaded {dataset['rows']:,} records of {len(dataset['columns'])} columns; anonymizing {', '.join(columns)}",
         highlight=False,
     )
     spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": columns, "k": k, "missing": "drop"}
     if source.statistics:
-        spec["statistics"] = source.statistics
+        spec |= {"statistics": source.statistics, "nominal": source.nominal}
     # A first run, so that the times below are those of a service in use: a fresh worker loads its kernels once.
     _with_progress(console, client, "Warming up", spec)
     jobs, seconds = {}, {}
@@ -64,11 +63,29 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
         began = time.monotonic()
         jobs[name] = _with_progress(console, client, name, spec | options)
         seconds[name] = time.monotonic() - began
+    rare = _rare(console, client, spec, numbers) if numbers else {}
     released = folder / f"{source.name}-release.csv"
     client.download(jobs["Surebox"]["release_id"], released)
     show(console, source, jobs["Surebox"], jobs["Mondrian"], seconds)
-    show_rare(console, {name: jobs[job]["result"] for name, job in zip(RARE, ("Surebox", *RARE[1:]), strict=True)})
+    if rare:
+        show_rare(console, rare)
     return jobs["Surebox"], released
+
+
+def _rare(console: Console, client: Client, spec: dict[str, Any], numbers: list[str]) -> dict[str, dict[str, Any]]:
+    """What can become of rare records, of the columns of numbers alone: `weigh` takes no others."""
+    only = {"columns": numbers, "nominal": {}}
+    if "statistics" in spec:
+        named = [one for one in spec["statistics"] if one["kind"] in _OF_NUMBERS and set(one["of"]) <= set(numbers)]
+        only["statistics"] = named
+    return {
+        name: _with_progress(console, client, name, spec | only | {"rare_records": name})["result"] for name in RARE
+    }
+
+
+def _parted(source: Source) -> tuple[list[str], list[str]]:
+    columns = source.columns or ()
+    return [c for c in columns if c not in source.nominal], [c for c in columns if c in source.nominal]
 
 
 def _with_progress(console: Console, client: Client, name: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -81,13 +98,19 @@ def _with_progress(console: Console, client: Client, name: str, spec: dict[str, 
         return client.run(spec, shown=shown)
 
 
-def _choose(dataset: dict[str, Any]) -> list[str]:
-    """Return the first numeric columns with many values: those that point at people."""
-    chosen = [
+def _choose(dataset: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the first numeric columns with many values, which point at people, and the first of a few words."""
+    numbers = [
         column["name"]
         for column in dataset["columns"]
         if column["type"] in {"integer", "number"} and column["distinct"] >= _LEAST_DISTINCT
     ]
-    if not chosen:
-        raise DemoError(f"{dataset['name']} has no numeric column with {_LEAST_DISTINCT} or more values")
-    return chosen[:_MOST_COLUMNS]
+    words = [
+        column["name"]
+        for column in dataset["columns"]
+        if column["type"] in {"string", "boolean"} and 2 <= column["distinct"] <= _MOST_VALUES
+    ]
+    if not numbers and not words:
+        told = f"no numeric column with {_LEAST_DISTINCT} or more values, and none of 2 to {_MOST_VALUES} words"
+        raise DemoError(f"{dataset['name']} has {told}")
+    return numbers[:_MOST_COLUMNS], words[:_MOST_SETS]

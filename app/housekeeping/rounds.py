@@ -8,6 +8,7 @@ from itertools import islice
 import structlog
 
 from app.certificates.issue import issue_missing
+from app.certificates.stamp import Stamping
 from app.datasets.delete import remove_abandoned
 from app.datasets.delete import remove_leftovers as datasets_left
 from app.db.repositories import expiry, parts, reaping, stranded, workers
@@ -36,6 +37,7 @@ class Rounds:
     def __init__(self, settings: Settings, *, database: Database, storage: Storage, queue: JobQueue) -> None:
         self._settings = settings
         self._database, self._storage, self._queue = database, storage, queue
+        self._stamping = Stamping(settings, database=database)
 
     def quick(self) -> None:
         """Reap and requeue: what jobs wait for; uploads that have been read leave staging."""
@@ -50,6 +52,7 @@ class Rounds:
         self._expire_uploads()
         self._expire_results()
         self._certify()
+        self._stamping.begin(stop)
         for key in self._orphans():
             if stop.is_set():
                 return

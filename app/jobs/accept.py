@@ -8,7 +8,7 @@ from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
 from app.contracts.method import Method
 from app.db.job_record import JobRecord
-from app.db.repositories import draws, jobs
+from app.db.repositories import draws, families, jobs
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, InvalidError, NotFoundError
@@ -60,6 +60,7 @@ def accept(
         If the owner has too many unfinished jobs.
     """
     with database.unit_of_work() as unit:
+        families.lock_joining(unit.connection, owner=principal.owner)
         named = LookUp(unit.connection, owner=principal.owner, viewer=viewer)
         submission = replace(
             _submission(unit, named, principal=principal, method=method, rules=rules or RULES[method.name], spec=spec),

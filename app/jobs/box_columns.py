@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any, Final, cast
 
 from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, typed
-from app.contracts.box_statistics import ABOUT_VALUES, Statistic
+from app.contracts.box_statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic
 from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
@@ -171,6 +171,6 @@ def unfit(statistic: Statistic, position: int, kind: ColumnKind) -> str | None:
         if kind is ColumnKind.NOMINAL:
             return None
         return f"{statistic.kind} takes a column without order here; declare it under `nominal`"
-    if kind in NUMERIC_KINDS:
+    if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
         return None
     return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"

@@ -1,38 +1,100 @@
-"""What the specification of `boxes` can say before it can be done: refused by name, never ignored."""
+"""What the specification of `boxes` can say and nothing defines: refused by name, never ignored."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from math import prod
+from typing import Final
 
-from app.contracts.box_columns import ColumnKind
+from app.contracts.box_columns import ColumnKind, NominalColumn
 from app.contracts.box_statistics import ABOUT_VALUES, StatisticKind
-from app.contracts.boxes import Bounds, BoxesSpec, Content, MissingValues, RareRecords, ReleasedWeights
-from app.errors import FieldError, pointer
+from app.contracts.boxes import (
+    Bounds,
+    BoxesSpec,
+    Content,
+    MissingValues,
+    Objective,
+    RareRecords,
+    ReleasedWeights,
+)
+from app.contracts.datasets import Profile
+from app.errors import FieldError
 
-#: Fields that have one value only until what they are for is there: field -> the value that is.
-_ONLY: Final[Mapping[str, Any]] = {"weights": ReleasedWeights.BOX}
+#: Numbers of statistics that a search for the rare boxes looks at.
+_MOST_NUMBERS: Final = 1_000
 
 
-def unfinished(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
-    """What is asked for and not there yet."""
-    for field, there in _ONLY.items():
-        if getattr(spec, field) is not there:
-            yield FieldError(pointer(field), f"`{field}` has the value `{there}` only: others are not built yet")
+def undefined(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profile) -> Iterator[FieldError]:
+    """What is asked for together and not defined."""
+    if spec.weights is ReleasedWeights.ROW:
+        yield from _wrong_row_weights(spec)
     if spec.rare_records is not RareRecords.KEEP and not _plain(spec, kinds):
-        detail = (
-            f"`rare_records: {spec.rare_records}` takes complete columns of numbers and their moments only, without "
-            "`person`, `survey_weight`, `t`, `alpha`, `count_keep` or `minimum_width`: ask `keep`"
-        )
-        yield FieldError("/rare_records", detail)
+        yield from _wrong_rare(spec, kinds, profile)
+
+
+def _wrong_row_weights(spec: BoxesSpec) -> Iterator[FieldError]:
+    """Weights of rows identify like kept columns, so they are kept and counted (`boxes.fill`)."""
+    if spec.survey_weight is None:
+        yield FieldError("/weights", "`weights: row` publishes the weights of `survey_weight`: name that column")
+    elif not spec.count_keep:
+        detail = "`weights: row` is a kept column that k counts, together with the others of `keep`: set it to true"
+        yield FieldError("/count_keep", detail)
 
 
 def _plain(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> bool:
-    """Whether rare records can be told: complete numeric columns, and statistics that are functions of moments."""
-    asked = (spec.person, spec.survey_weight, spec.t, spec.alpha, spec.count_keep and spec.keep, spec.minimum_width)
+    """Whether columns are complete numbers, statistics are functions of moments, and boxes hold k or l of them."""
+    asked = (spec.person, spec.survey_weight, spec.t, spec.alpha)
     return (
-        not any(asked)
+        all(each is None for each in asked)
+        and not (spec.count_keep and spec.keep)
+        and not spec.minimum_width
         and spec.missing is not MissingValues.PATTERN
         and ColumnKind.NOMINAL not in kinds.values()
         and not any(one.kind in (*ABOUT_VALUES, StatisticKind.QUANTILE) for one in spec.statistics or ())
+    )
+
+
+def _wrong_rare(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profile) -> Iterator[FieldError]:
+    """What marking and leaving out of boxes is not defined with."""
+    if spec.rare_records is RareRecords.WEIGH:
+        detail = (
+            "`rare_records: weigh` takes complete columns of numbers and their moments only, without `person`, "
+            "`survey_weight`, `t`, `alpha`, `count_keep` or `minimum_width`: ask `mark` or `dismiss`"
+        )
+        yield FieldError("/rare_records", detail)
+        return
+    if spec.rare_records is RareRecords.DISMISS and spec.objective is Objective.PAPER:
+        detail = (
+            "the papers' objective is of complete columns of numbers and their moments, without demands but k and l: "
+            "ask `with_shift`"
+        )
+        yield FieldError("/objective", detail)
+    if spec.missing is MissingValues.PATTERN:
+        detail = "which boxes are rare is not defined where boxes lack columns (`missing: pattern`): ask `keep`"
+        yield FieldError("/rare_records", detail)
+    if spec.survey_weight is not None:
+        detail = "which boxes are rare is not defined for records of unequal weight (`survey_weight`): ask `keep`"
+        yield FieldError("/rare_records", detail)
+    if spec.rare_records is RareRecords.DISMISS and spec.t is not None:
+        detail = "`t` compares boxes with all records, which are not published where boxes are left out: ask `mark`"
+        yield FieldError("/rare_records", detail)
+    if (numbers := _numbers(spec, kinds, profile)) > _MOST_NUMBERS:
+        detail = (
+            f"the statistics have {numbers:,} numbers, one for each value and cell; rare boxes are found by at "
+            f"most {_MOST_NUMBERS:,}: list those that matter, with `values`"
+        )
+        yield FieldError("/statistics", detail)
+
+
+def _numbers(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profile) -> int:
+    """How many numbers the statistics have."""
+    size = {
+        one.name: max(one.distinct, len(spec.nominal.get(one.name, NominalColumn()).values or ()))
+        if kinds.get(one.name) is ColumnKind.NOMINAL
+        else 1
+        for one in profile.columns
+    }
+    return sum(
+        1 if one.values is not None or one.kind not in ABOUT_VALUES else prod(size.get(name, 1) for name in one.of)
+        for one in spec.statistics or ()
     )
 
 

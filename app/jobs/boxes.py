@@ -5,12 +5,12 @@ from typing import Final
 
 from app.contracts.box_columns import ColumnKind
 from app.contracts.box_statistics import ABOUT_VALUES, WITH_SAMPLE_FORM, StatisticKind
-from app.contracts.boxes import BoxesSpec, Content, RareRecords
+from app.contracts.boxes import BoxesSpec, Content, RareRecords, ReleasedWeights
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
-from app.jobs import series
+from app.jobs import series, versions
 from app.jobs.box_columns import complete_records, kinds_of, wrong_columns, wrong_weights
-from app.jobs.box_gate import unfinished, wrong_content
+from app.jobs.box_gate import undefined, wrong_content
 from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
@@ -21,9 +21,12 @@ _OF_SPREAD: Final = (StatisticKind.STANDARD_DEVIATION, StatisticKind.CORRELATION
 
 
 def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
-    """The specification with its default statistics written out; in a series, with all that is its base's."""
+    """The specification with its defaults written out; in a series, with all that is its base's."""
     if (base := given.releases.get(series.BASE)) is not None:
         return series.fill(spec, base)
+    if (previous := versions.previous_of(spec, given)) is not None:
+        return versions.fill(spec, given, previous)
+    spec = _with_row_weights(spec)
     if spec.statistics is not None:
         return spec
     distinct = {column.name: column.distinct for column in given.profile().columns}
@@ -32,14 +35,25 @@ def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
     return spec.model_copy(update={"statistics": statistics})
 
 
+def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
+    """Weights of rows are a kept column that k counts; what is kept besides is counted only where that is asked for."""
+    name = spec.survey_weight
+    if spec.weights is not ReleasedWeights.ROW or name is None:
+        return spec
+    keep = spec.keep if name in spec.keep else (*spec.keep, name)
+    return spec.model_copy(update={"keep": keep, "count_keep": spec.count_keep or keep == (name,)})
+
+
 def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset or this base, each with its pointer."""
     if (base := given.releases.get(series.BASE)) is not None:
         return series.check(spec, base)
+    if (previous := given.releases.get(versions.PREVIOUS)) is not None:
+        return versions.check(spec, given, previous)
     profile = given.profile()
     columns, kinds = named(profile), kinds_of(spec, profile)
     return [
-        *unfinished(spec, kinds),
+        *undefined(spec, kinds, profile),
         *wrong_content(spec, kinds),
         *wrong_columns(spec, profile),
         *wrong_weights(spec, columns, profile),

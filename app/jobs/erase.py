@@ -20,7 +20,7 @@ _TOLD: Final = (
     "model", "scaling",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
-_COMPOSED: Final = ("person", "sensitive", "gate", "base_release_id")
+_COMPOSED: Final = ("person", "sensitive", "gate", "base_release_id", "previous_release_id")
 _SHOWN: Final = frozenset(JobKind)
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100

@@ -25,6 +25,8 @@ def check_influence(spec: InfluenceSpec, given: Given) -> list[FieldError]:
 def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
     if release.forgotten:
         return "its job was deleted, and with it how it was made: it cannot be made again without a record"
+    if release.previous is not None:
+        return f"a new version shows rows of several versions in the boxes of {release.previous}: audit the first one"
     if release.base is not None:
         return f"it was made from {release.base} and from no record: audit that one"
     if release.dataset_id != spec.dataset_id:

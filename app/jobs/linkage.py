@@ -1,10 +1,10 @@
 """What the specification of `linkage`, the release and the adversary's dataset decide before a job is accepted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from app.contracts.datasets import Profile
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.linkage import LinkageSpec
 from app.errors import FieldError
 from app.jobs.columns import named, wrong_column, wrong_numbers
@@ -12,10 +12,15 @@ from app.jobs.inputs import Given
 
 #: Of these it has to be written which record a row stands for; records and boxes find each other.
 _BY_LINK: Final = ("uncertain", "condensation")
+#: What several releases that are attacked together may be.
+_JOINTLY: Final = ("boxes", "uncertain")
 
 
 def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
     """The specification with the adversary's knowledge: by default the original, which is needed beside any other."""
+    if spec.release_ids:
+        first = given.releases["release_ids/0"].dataset_id
+        return spec.model_copy(update={"dataset_id": spec.dataset_id or first})
     release = given.releases["release_id"]
     known = spec.dataset_id or release.dataset_id
     apart = known != release.dataset_id and release.method != "boxes"
@@ -26,22 +31,48 @@ def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
 
 def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this release and this dataset, each with its pointer."""
+    if spec.release_ids:
+        return list(_several(spec, listed(given.releases, "release_ids")))
     release = given.releases["release_id"]
-    if release.method in _BY_LINK and not release.linked:
-        detail = (
-            "it is no longer known which record each row of this release stands for: its job or its original was "
-            "deleted; make the release again to audit it"
-        )
-        return [FieldError("/release_id", detail)]
-    if release.base is not None:
-        detail = f"it was made from {release.base} alone and tells no more than that one, which can be linked: name it"
-        return [FieldError("/release_id", detail)]
+    if (unfit := _unfit(release)) is not None:
+        return [FieldError("/release_id", unfit)]
     if release.method == "boxes" and (mixed := _mixed(release)):
         return [FieldError("/release_id", mixed)]
     wrong = []
     if spec.original_id not in {None, release.dataset_id}:
         wrong.append(FieldError("/original_id", f"the original of this release is {release.dataset_id}"))
     return [*wrong, *_columns(release, given.profile())]
+
+
+def _unfit(release: ReleaseInput) -> str | None:
+    """Why it is not known which record a row of a release stands for."""
+    if release.method in _BY_LINK and not release.linked:
+        return (
+            "it is no longer known which record each row of this release stands for: its job or its original was "
+            "deleted; make the release again to audit it"
+        )
+    if release.base is not None:
+        return f"it was made from {release.base} alone and tells no more than that one, which can be linked: name it"
+    if release.previous is not None:
+        return f"a new version shows rows of several versions in the boxes of {release.previous}: link the first one"
+    return None
+
+
+def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterator[FieldError]:
+    """What is wrong with releases that are to be attacked jointly."""
+    original = next(iter(releases.values())).dataset_id
+    for role, one in releases.items():
+        if one.method not in _JOINTLY:
+            yield FieldError(f"/{role}", f"{' and '.join(_JOINTLY)} are attacked jointly, not {one.method}")
+        elif (unfit := _unfit(one)) is not None:
+            yield FieldError(f"/{role}", unfit)
+        elif one.dataset_id != original:
+            yield FieldError(
+                f"/{role}", f"releases of one original are attacked jointly; the first one's is {original}"
+            )
+    for name in ("dataset_id", "original_id"):
+        if getattr(spec, name) not in {None, original}:
+            yield FieldError(f"/{name}", f"several releases are attacked by who knows their original, {original}")
 
 
 def _mixed(release: ReleaseInput) -> str | None:

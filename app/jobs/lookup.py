@@ -24,4 +24,4 @@ def find_method(name: object, *, kind: JobKind) -> Method:
         detail = f"the {kind} `{name}` is not built yet; {names}"
         raise NotBuiltError(detail, errors=[FieldError("/method", detail)])
     detail = f"`method` is missing; {names}" if name is None else f"there is no such {kind}; {names}"
-    raise InvalidError(detail, errors=[FieldError("/method", detail)])
+    raise InvalidError.at("/method", detail)

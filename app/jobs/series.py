@@ -14,7 +14,9 @@ from app.jobs.box_statistics import default_statistics, too_many_statistics, wro
 #: The field that names the base.
 BASE: Final = "base_release_id"
 #: What a later release says for itself; all else is its base's.
-_OWN: Final = frozenset({*ReleasingSpec.model_fields, BASE, "columns", "keep", "k", "statistics", "ddof"})
+_OWN: Final = frozenset(
+    {*ReleasingSpec.model_fields, BASE, "previous_release_id", "columns", "keep", "k", "statistics", "ddof"}
+)
 #: What is said by column.
 _BY_COLUMN: Final = ("nominal", "domains", "grid", "minimum_width")
 
@@ -23,8 +25,9 @@ def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
     """The specification with all that is the base's, but for what it says otherwise, which `check` refuses."""
     if _unusable(base) is not None:
         return spec
-    inherited = {name: value for name, value in _inherited(spec, base).items() if name not in spec.model_fields_set}
-    filled = spec.model_copy(update=inherited)
+    own = spec.model_fields_set
+    more = {name: value for name, value in inherited(spec, base).items() if name not in own}
+    filled = spec.model_copy(update=more)
     if filled.statistics is not None:
         return filled
     kinds = _kinds(filled, base)
@@ -40,7 +43,7 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
         *_strange("columns", spec, base),
         *_strange("keep", spec, base),
         *_k(spec, base),
-        *_otherwise(spec, base),
+        *otherwise(spec, base),
         *wrong_statistics(spec, kinds),
         *too_many_statistics(spec, kinds),
     ]
@@ -60,8 +63,8 @@ def _unusable(base: ReleaseInput) -> str | None:
     return "series of weighed releases (`survey_weight`, `rare_records: weigh`) are not built yet" if weighed else None
 
 
-def _inherited(spec: BoxesSpec, base: ReleaseInput) -> dict[str, Any]:
-    """All that is the base's, about the columns that are published again."""
+def inherited(spec: BoxesSpec, base: ReleaseInput) -> dict[str, Any]:
+    """All that is the earlier release's, about the columns that are published again."""
     whole = BoxesSpec.model_validate({**base.spec, "seed": None})
     found = {name: getattr(whole, name) for name in BoxesSpec.model_fields if name not in _OWN}
     found |= {name: _of(found[name], spec.columns) for name in _BY_COLUMN}
@@ -103,8 +106,8 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
         yield FieldError("/k", detail)
 
 
-def _otherwise(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
-    """What is said otherwise than the base has it."""
-    for name, value in _inherited(spec, base).items():
+def otherwise(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
+    """What is said otherwise than the earlier release has it."""
+    for name, value in inherited(spec, base).items():
         if getattr(spec, name) != value:
-            yield FieldError(pointer(name), f"`{name}` is the base's in all its series: leave it out")
+            yield FieldError(pointer(name), f"`{name}` is that of {base.id}, from which this one is made: leave it out")

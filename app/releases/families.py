@@ -32,6 +32,7 @@ def erase_family(*, database: Database, owner: str, key_id: str, family_id: str)
         If there is none.
     """
     with database.unit_of_work() as unit:
+        families.lock_recognising(unit.connection, owner=owner)
         forgotten = None if "\x00" in family_id else families.erase(unit.connection, owner=owner, family_id=family_id)
         if forgotten is None:
             raise NotFoundError("there is no family with this id")
@@ -47,5 +48,6 @@ def _shown(entry: families.LedgerEntry) -> FamilyPublication:
         method=entry.method,
         published_at=entry.at,
         base_release_id=entry.base_release_id,
+        previous_release_id=entry.previous_release_id,
         composition=None if entry.composed is None else Composition.model_validate(entry.composed),
     )

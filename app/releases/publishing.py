@@ -77,6 +77,7 @@ def record_published(
             owner=release.owner,
             method=release.method,
             base_release_id=release.base_release_id,
+            previous_release_id=release.previous_release_id,
             composed=composed,
         )
     facts: dict[str, Any] = {"job_id": release.job_id} if by_job else {}
@@ -126,6 +127,7 @@ def publish(
         If something of its family was published since it was composed.
     """
     with database.unit_of_work() as unit:
+        families.lock_joining(unit.connection, owner=owner)
         release = _locked(unit.connection, owner=owner, release_id=release_id)
         if release.state is ReleaseState.PUBLISHED:
             return
@@ -153,6 +155,7 @@ def publish_reviewed(
     PublishedMeanwhileError
         If something of its family was published since.
     """
+    families.lock_joining(connection, owner=owner)
     release = _locked(connection, owner=owner, release_id=release_id)
     _lock(connection, family_id=review.family_id, composed_after=review.composed_after)
     if release.state is not ReleaseState.DRAFT:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from app.certificates.read import certified_at
 from app.contracts.reports import ReleaseReportSpec
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
@@ -25,9 +26,10 @@ def release_report(*, database: Database, viewer: Viewer, release_id: str) -> Re
     mine: dict[str, Any] = {"database": database, "viewer": viewer, "release_id": release_id}
     release = read_release(**mine)
     provenance = read_provenance(**mine)
+    certified = certified_at(database=database, release_id=release_id)
     return ReleaseReportSpec(
         release_id=release_id,
-        release=release.model_dump(mode="json", exclude=_KEEPERS),
+        release=release.model_dump(mode="json", exclude=_KEEPERS) | certified,
         statistics=tuple(dict(one) for one in read_statistics(**mine)),
         parameters=_parameters(provenance),
         software=_software(provenance),

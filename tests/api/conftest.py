@@ -20,6 +20,7 @@ from app.db.session import Database
 from app.embedded.protocol import ProblemProtocol
 from app.main import create_app
 from app.settings import Settings
+from tests import patient
 
 SECRET = "a secret of tests with more than 32 characters"
 
@@ -71,7 +72,7 @@ class Api:
     def client(self, key: str | None = None) -> Iterator[httpx.Client]:
         """A client that sends a key."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        with httpx.Client(base_url=self.url, headers=headers, timeout=60) as client:
+        with patient.Client(base_url=self.url, headers=headers, timeout=60) as client:
             yield client
 
 

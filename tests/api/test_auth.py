@@ -7,7 +7,6 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import event, text
@@ -20,6 +19,7 @@ from app.db.session import Database
 from app.errors import CannotStartError, InvalidError
 from app.main import create_app
 from app.settings import Settings
+from tests import patient
 from tests.api.conftest import SECRET, Api
 
 ABSENT = "/v1/jobs/job_absent"
@@ -32,7 +32,7 @@ def test_no_key_and_a_wrong_key_are_401_and_say_how(api: Api) -> None:
         {"Authorization": "Bearer sb_wrong"},
         {"Authorization": "x" * 300},
     ):
-        answer = httpx.get(f"{api.url}{ABSENT}", headers=headers)
+        answer = patient.get(f"{api.url}{ABSENT}", headers=headers)
         assert answer.status_code == 401, headers
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert answer.json()["type"] == "/problems/unauthorized"
@@ -121,7 +121,7 @@ def test_guesses_do_not_evict_holders(api: Api) -> None:
         client.get(ABSENT)
         known = len(auth._known)
         for number in range(20):
-            httpx.get(f"{api.url}{ABSENT}", headers={"Authorization": f"Bearer sb_guess{number}"})
+            patient.get(f"{api.url}{ABSENT}", headers={"Authorization": f"Bearer sb_guess{number}"})
     assert len(auth._known) == known == 1
     assert len(auth._unknown) == 20
 
@@ -163,7 +163,7 @@ def test_a_cached_holder_is_let_in_while_the_database_is_down_and_others_get_503
             own_postgres.stop()
             started = time.monotonic()
             answer = client.get(ABSENT)
-            stranger = httpx.get(f"{api.url}{ABSENT}", headers={"Authorization": "Bearer sb_other"}, timeout=60)
+            stranger = patient.get(f"{api.url}{ABSENT}", headers={"Authorization": "Bearer sb_other"}, timeout=60)
             assert time.monotonic() - started < 25
             for down in (answer, stranger):
                 assert down.status_code == 503, down.text

@@ -16,6 +16,7 @@ from app.contracts.base import Contract, Id
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.method import Method
 from app.contracts.methods import METHODS, NOT_BUILT
+from tests import patient
 
 
 class Search(Contract):
@@ -47,7 +48,7 @@ class Client:
     def request(self, method: str, path: str, **more: Any) -> httpx.Response:
         async def ask() -> httpx.Response:
             transport = httpx.ASGITransport(app=self._app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            async with patient.AsyncClient(transport=transport, base_url="http://test") as client:
                 return await client.request(method, path, **more)
 
         return asyncio.run(ask())

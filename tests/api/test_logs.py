@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
+from tests import patient
 from tests.api.conftest import SECRET
 
 PLANTED = "planted-4711"
@@ -95,7 +95,7 @@ def process(database_url: str, redis_url: str, tmp_path: Path) -> Any:
 
 def test_an_api_process_logs_templates_and_request_ids(process: tuple[str, Path, subprocess.Popen[bytes]]) -> None:
     address, log, child = process
-    with httpx.Client(base_url=address, timeout=30) as client:
+    with patient.Client(base_url=address, timeout=30) as client:
         client.get("/healthz")
         client.get(f"/v1/jobs/{PLANTED}?label={PLANTED}", headers={"x-request-id": "abc-1", "authorization": PLANTED})
         client.post(f"/v1/{PLANTED}", content=PLANTED)

@@ -8,6 +8,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app.api.openapi import document
+from tests import patient
 from tests.api.conftest import Api
 
 OPEN = {"get_health", "get_readiness", "get_metrics", "get_problem", "get_key_set"}
@@ -29,10 +30,10 @@ def test_it_is_valid_openapi_3_1(made: dict[str, Any]) -> None:
 
 def test_it_is_served_and_the_same_each_time(made: dict[str, Any], api: Api) -> None:
     assert document() == made
-    served = httpx.get(f"{api.url}/openapi.json")
+    served = patient.get(f"{api.url}/openapi.json")
     assert served.json() == made
     assert list(served.json()["paths"]) == list(made["paths"])
-    docs = httpx.get(f"{api.url}/docs")
+    docs = patient.get(f"{api.url}/docs")
     assert docs.status_code == 200
     assert "/openapi.json" in docs.text
 
@@ -79,7 +80,7 @@ def test_a_real_problem_fits_its_schema(made: dict[str, Any], api: Api) -> None:
     from jsonschema import Draft202012Validator
 
     schema = {"$ref": "#/components/schemas/Problem", "components": made["components"]}
-    for answer in (httpx.get(f"{api.url}/nope"), httpx.get(f"{api.url}/readyz"), httpx.get(f"{api.url}/v1/jobs")):
+    for answer in (patient.get(f"{api.url}/nope"), patient.get(f"{api.url}/readyz"), patient.get(f"{api.url}/v1/jobs")):
         Draft202012Validator(schema).validate(answer.json())
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from app.api.invalid import field_errors, pointer_of
 from app.contracts.base import Contract
 from app.errors import StorageFullError
+from tests import patient
 
 PLANTED = "planted-value-4711"
 
@@ -70,21 +71,21 @@ def problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
 
 
 def test_unknown_paths_methods_and_crashes_are_problems(url: str) -> None:
-    problem(httpx.get(f"{url}/nope"), 404, "not-found")
-    problem(httpx.get(f"{url}/test/pets/"), 404, "not-found")
-    wrong = httpx.get(f"{url}/test/pets")
+    problem(patient.get(f"{url}/nope"), 404, "not-found")
+    problem(patient.get(f"{url}/test/pets/"), 404, "not-found")
+    wrong = patient.get(f"{url}/test/pets")
     problem(wrong, 405, "method-not-allowed")
     assert wrong.headers["allow"] == "POST, PUT"
-    problem(httpx.get(f"{url}/test/full"), 507, "storage-full")
-    kind = httpx.get(url + httpx.get(f"{url}/test/full").json()["type"])
+    problem(patient.get(f"{url}/test/full"), 507, "storage-full")
+    kind = patient.get(url + patient.get(f"{url}/test/full").json()["type"])
     assert kind.json() == {"type": "/problems/storage-full", "title": "The storage is full", "status": 507}
-    problem(httpx.get(f"{url}/problems/{PLANTED}"), 404, "not-found")
-    crashed = problem(httpx.get(f"{url}/test/crash"), 500, "internal-error")
+    problem(patient.get(f"{url}/problems/{PLANTED}"), 404, "not-found")
+    crashed = problem(patient.get(f"{url}/test/crash"), 500, "internal-error")
     assert "Traceback" not in str(crashed)
 
 
 def test_a_crash_logs_where_and_not_what(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    httpx.get(f"{url}/test/crash")
+    patient.get(f"{url}/test/crash")
     logged = capsys.readouterr()
     assert "RuntimeError" in logged.out + logged.err
     assert "in crash" in logged.out + logged.err or " crash" in logged.out + logged.err
@@ -107,48 +108,48 @@ def test_a_crash_logs_where_and_not_what(url: str, capsys: pytest.CaptureFixture
     ],
 )
 def test_pointers_lead_into_the_body_as_sent(url: str, body: Any, pointer: str) -> None:
-    errors = problem(httpx.post(f"{url}/test/pets", json=body), 422, "invalid")["errors"]
+    errors = problem(patient.post(f"{url}/test/pets", json=body), 422, "invalid")["errors"]
     assert [error["pointer"] for error in errors] == [pointer]
 
 
 def test_a_parameter_is_named_with_a_question_mark(url: str) -> None:
-    sent = httpx.post(f"{url}/test/pets", params={"size": PLANTED}, json={"kind": "cat", "k": 1})
+    sent = patient.post(f"{url}/test/pets", params={"size": PLANTED}, json={"kind": "cat", "k": 1})
     assert [error["pointer"] for error in problem(sent, 422, "invalid")["errors"]] == ["?size"]
 
 
 def test_a_body_that_is_not_json_is_told_apart(url: str) -> None:
     headers = {"content-type": "application/json"}
-    broken = httpx.post(f"{url}/test/pets", content=b'{"kind": ' + PLANTED.encode(), headers=headers)
+    broken = patient.post(f"{url}/test/pets", content=b'{"kind": ' + PLANTED.encode(), headers=headers)
     problem(broken, 400, "bad-request")
-    problem(httpx.post(f"{url}/test/pets", content=b"\xff\xfe{}", headers=headers), 400, "bad-request")
-    problem(httpx.post(f"{url}/test/pets", content=b"[" * 100_000, headers=headers), 400, "bad-request")
-    other = httpx.post(f"{url}/test/pets", content=PLANTED, headers={"content-type": "text/plain"})
+    problem(patient.post(f"{url}/test/pets", content=b"\xff\xfe{}", headers=headers), 400, "bad-request")
+    problem(patient.post(f"{url}/test/pets", content=b"[" * 100_000, headers=headers), 400, "bad-request")
+    other = patient.post(f"{url}/test/pets", content=PLANTED, headers={"content-type": "text/plain"})
     problem(other, 415, "unsupported-media-type")
-    absent = problem(httpx.post(f"{url}/test/pets", headers=headers), 422, "invalid")
+    absent = problem(patient.post(f"{url}/test/pets", headers=headers), 422, "invalid")
     assert absent["errors"] == [{"pointer": "", "detail": "Field required"}]
 
 
 def test_a_large_json_body_is_refused_with_and_without_a_declared_length(start: Any) -> None:
     with start(prepare=add_routes, max_json_bytes=1_000) as api:
         headers = {"content-type": "application/json"}
-        declared = httpx.post(f"{api.url}/test/pets", content=b" " * 1_001, headers=headers)
+        declared = patient.post(f"{api.url}/test/pets", content=b" " * 1_001, headers=headers)
         problem(declared, 413, "too-large")
-        chunked = httpx.post(f"{api.url}/test/pets", content=iter([b" " * 600] * 2), headers=headers)
+        chunked = patient.post(f"{api.url}/test/pets", content=iter([b" " * 600] * 2), headers=headers)
         problem(chunked, 413, "too-large")
-        fits = httpx.post(f"{api.url}/test/pets", content=b" " * 1_000, headers=headers)
+        fits = patient.post(f"{api.url}/test/pets", content=b" " * 1_000, headers=headers)
         problem(fits, 400, "bad-request")
 
 
 def test_a_request_id_is_taken_if_sane_and_always_returned(url: str) -> None:
-    assert httpx.get(f"{url}/healthz", headers={"x-request-id": "abc-1"}).headers["x-request-id"] == "abc-1"
-    made = httpx.get(f"{url}/healthz", headers={"x-request-id": 'no "quotes"'}).headers["x-request-id"]
+    assert patient.get(f"{url}/healthz", headers={"x-request-id": "abc-1"}).headers["x-request-id"] == "abc-1"
+    made = patient.get(f"{url}/healthz", headers={"x-request-id": 'no "quotes"'}).headers["x-request-id"]
     assert made
     assert '"' not in made
-    answer = httpx.get(f"{url}/nope")
+    answer = patient.get(f"{url}/nope")
     assert answer.headers["x-request-id"]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    assert "content-security-policy" not in httpx.get(f"{url}/docs").headers
+    assert "content-security-policy" not in patient.get(f"{url}/docs").headers
 
 
 def test_a_broken_request_line_does_not_break_the_server(url: str) -> None:
@@ -159,7 +160,7 @@ def test_a_broken_request_line_does_not_break_the_server(url: str) -> None:
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-type: application/problem+json" in head
     assert json.loads(body)["type"] == "/problems/bad-request"
-    assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+    assert patient.get(f"{url}/healthz").json() == {"status": "ok"}
 
 
 def test_pointers_prefer_the_reading_that_keeps_most() -> None:

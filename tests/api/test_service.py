@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import event, text
@@ -12,6 +11,7 @@ from sqlalchemy import event, text
 from app.db.repositories import workers
 from app.db.session import Database
 from app.main import create_app
+from tests import patient
 from tests.api.conftest import Api
 
 JOB = text(
@@ -53,7 +53,7 @@ def see(database: Database, *queues: str) -> None:
 
 
 def numbers(url: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    answer = httpx.get(f"{url}/metrics")
+    answer = patient.get(f"{url}/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain")
     return {
@@ -70,25 +70,25 @@ def labelled(**labels: str) -> tuple[tuple[str, str], ...]:
 def test_alive_asks_nobody(start: Any, own_postgres: Any) -> None:
     own_postgres.stop()
     with start(database_url=own_postgres.url("postgres")) as api:
-        assert httpx.get(f"{api.url}/healthz").json() == {"status": "ok"}
+        assert patient.get(f"{api.url}/healthz").json() == {"status": "ok"}
 
 
 def test_ready_needs_a_worker_on_each_queue(start: Any) -> None:
     with start() as api:
-        refused = httpx.get(f"{api.url}/readyz")
+        refused = patient.get(f"{api.url}/readyz")
         assert refused.status_code == 503
         assert refused.headers["content-type"] == "application/problem+json"
         assert refused.json()["missing"] == ["worker on queue interactive", "worker on queue batch"]
         see(api.database, "interactive")
     with start() as api:
-        assert httpx.get(f"{api.url}/readyz").json()["missing"] == ["worker on queue batch"]
+        assert patient.get(f"{api.url}/readyz").json()["missing"] == ["worker on queue batch"]
         see(api.database, "batch")
     with start() as api:
-        assert httpx.get(f"{api.url}/readyz").json() == {"status": "ready"}
+        assert patient.get(f"{api.url}/readyz").json() == {"status": "ready"}
         with api.database.unit_of_work() as unit:
             unit.connection.execute(text("UPDATE worker SET seen_at = now() - interval '1 h' WHERE queue = 'batch'"))
     with start() as api:
-        assert httpx.get(f"{api.url}/readyz").json()["missing"] == ["worker on queue batch"]
+        assert patient.get(f"{api.url}/readyz").json()["missing"] == ["worker on queue batch"]
         with api.database.unit_of_work() as unit:
             assert workers.forget_silent(unit.connection, older_than_seconds=60) == 1
             workers.forget(unit.connection, worker_id="w-interactive")
@@ -101,11 +101,11 @@ def test_ready_names_broker_and_database(start: Any, own_postgres: Any, own_brok
     upgrade(own_postgres.url("postgres"))
     with start(database_url=own_postgres.url("postgres"), redis_url=own_broker.tcp_url()) as api:
         see(api.database, "interactive", "batch")
-        assert httpx.get(f"{api.url}/readyz").status_code == 200
+        assert patient.get(f"{api.url}/readyz").status_code == 200
         own_broker.stop()
         own_postgres.stop()
         api.app.state.readiness._known = (float("-inf"), [])
-        down = httpx.get(f"{api.url}/readyz", timeout=10)
+        down = patient.get(f"{api.url}/readyz", timeout=10)
         assert down.status_code == 503
         assert down.json()["missing"] == ["database", "broker"]
 
@@ -118,7 +118,7 @@ def test_ready_names_the_storage(start: Any, tmp_path: Any) -> None:
             left.rmdir()
         folder.rmdir()
         folder.write_text("a file where the folder was")
-        assert httpx.get(f"{api.url}/readyz").json()["missing"] == ["storage"]
+        assert patient.get(f"{api.url}/readyz").json()["missing"] == ["storage"]
 
 
 def test_requests_are_counted_by_template(api: Api) -> None:
@@ -197,5 +197,5 @@ def test_without_a_database_the_process_still_tells_its_numbers(start: Any, own_
 def test_two_apps_of_one_process_count_apart(start: Any, make_settings: Any) -> None:
     other = create_app(make_settings())
     with start() as api:
-        httpx.get(f"{api.url}/nope")
+        patient.get(f"{api.url}/nope")
         assert api.app.state.metrics.registry is not other.state.metrics.registry

@@ -8,6 +8,7 @@ import pytest
 
 from app.embedded.broker import BrokerServer
 from app.storage.protocol import Storage
+from tests import patient
 from tests.processes import Processes, processes
 from tests.servers import Databases
 
@@ -16,7 +17,7 @@ LIMITS = {
     "SUREBOX_MAX_UPLOAD_BYTES": str(MAX_BYTES),
     "SUREBOX_MAX_COLUMNS": "200",
     "SUREBOX_MAX_FIELD_BYTES": "10000",
-    "SUREBOX_HOUSEKEEPING_SECONDS": "0.2",
+    "SUREBOX_HOUSEKEEPING_SECONDS": "0.5",
 }
 
 
@@ -75,7 +76,7 @@ def make_uploads(service: tuple[Processes, str]) -> Iterator[Callable[..., Uploa
 
     def make(address: str = address, **key: Any) -> Uploads:
         headers = {"Authorization": f"Bearer {running.key(**key)}"}
-        clients.append(httpx.Client(base_url=address, headers=headers, timeout=180, trust_env=False))
+        clients.append(patient.Client(base_url=address, headers=headers, timeout=180))
         return Uploads(running, address, clients[-1], running.storage())
 
     yield make

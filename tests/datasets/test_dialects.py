@@ -146,5 +146,5 @@ def test_nothing_of_the_restricted_profile_is_shown(uploads: Uploads) -> None:
     assert "12345" not in text
     assert set(json.loads(answer.text)) == {
         "id", "name", "state", "rows", "bytes", "sha256", "created_at", "expires_at", "labels", "options", "columns",
-        "warnings", "error", "family_id",
+        "warnings", "error", "family_id", "version_of",
     }  # fmt: skip

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from app.embedded.broker import BrokerServer
+from tests import patient
 from tests.processes import Processes, processes
 from tests.s3 import S3Server
 from tests.tmpfs import small_file_system
@@ -28,7 +29,7 @@ def blocks(size: int) -> Iterator[bytes]:
 
 def client(running: Processes, address: str) -> httpx.Client:
     headers = {"Authorization": f"Bearer {running.key()}", "Content-Type": "text/csv", "Prefer": "respond-async"}
-    return httpx.Client(base_url=address, headers=headers, timeout=300, trust_env=False)
+    return patient.Client(base_url=address, headers=headers, timeout=300)
 
 
 @pytest.fixture(params=["local", "s3"])

@@ -17,6 +17,7 @@ import pytest
 
 from app.embedded.broker import free_port
 from app.embedded.folder import DataFolder
+from tests import patient
 from tests.servers import short_folder, still_alive
 from tests.service import bare_environment, wait_for_line
 
@@ -38,7 +39,7 @@ class Launched:
     def client(self) -> httpx.Client:
         address = self.address()
         headers = {"Authorization": f"Bearer {(self.folder / 'admin.key').read_text().strip()}"}
-        return httpx.Client(base_url=address, headers=headers, timeout=60, trust_env=False)
+        return patient.Client(base_url=address, headers=headers)
 
     def everyone(self) -> list[psutil.Process]:
         return [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]
@@ -144,8 +145,9 @@ def test_keys_are_made_listed_and_revoked_on_the_running_service(running: Launch
     made = surebox("keys", "create", "--owner", "office", "--name", "portal", "--scope", "datasets:read", *folder)
     assert made.returncode == 0, made.stderr
     key, key_id = made.stdout.strip(), made.stderr.split()[0]
-    with httpx.Client(
-        base_url=running.address(), headers={"Authorization": f"Bearer {key}"}, trust_env=False
+    with patient.Client(
+        base_url=running.address(),
+        headers={"Authorization": f"Bearer {key}"},
     ) as client:
         assert client.get("/v1/datasets").status_code == 200
         assert client.get("/v1/jobs").status_code == 403
@@ -234,7 +236,7 @@ def test_with_all_addresses_given_only_the_api_runs(database_url: str, redis_url
         "SUREBOX_SERVER_SECRET": "s" * 32,
     }
     with launched(tmp_path / "none", "--port", port, **settings) as service:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        with patient.Client(base_url=f"http://127.0.0.1:{port}") as client:
 
             def answers() -> bool:
                 with suppress(httpx.TransportError):

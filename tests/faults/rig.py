@@ -25,6 +25,7 @@ from app.embedded.worker import celery_arguments
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
+from tests import patient
 from tests.probe.contract import ProbeSpec
 
 ROOT = Path(__file__).parents[2]
@@ -174,7 +175,7 @@ class Rig:
         headers = {"Authorization": f"Bearer {key}"}
         # An upload is answered once a worker has read it; a real one that just started imports the numeric stack first,
         # which takes long where every core is busy. That nothing hangs is for the deadlines of `wait` to tell.
-        return httpx.Client(base_url=address, headers=headers, timeout=120, trust_env=False)
+        return patient.Client(base_url=address, headers=headers, timeout=120)
 
     def housekeeping(self) -> Process:
         return self.start("-c", HOUSEKEEPING, name="housekeeping")
@@ -280,7 +281,7 @@ class Rig:
 
 def _answers(address: str) -> bool:
     try:
-        return httpx.get(f"{address}/healthz", timeout=5, trust_env=False).is_success
+        return patient.get(f"{address}/healthz", timeout=5).is_success
     except httpx.TransportError:
         return False
 

@@ -10,6 +10,7 @@ from app.embedded.broker import BrokerServer
 from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
 from tests.probe.runner import SECRET
 from tests.servers import Databases
+from tests.stored import stored
 from workers.engine.randomness import new_generator
 
 SETTINGS = {"inline_artifact_bytes": 2_000, "worker_memory_bytes": 4 << 30}
@@ -63,7 +64,7 @@ def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
 @pytest.mark.parametrize("fault", ["record", "cancel"])
 def test_a_job_that_ends_otherwise_leaves_no_file(rig: Rig, fault: str) -> None:
     def files() -> set[str]:
-        return {path.name for path in (rig.folder / "storage").rglob("*") if path.is_file()}
+        return {path.name for path in stored(rig.folder / "storage")}
 
     before = files()
     job_id = rig.submit(release=True, fail=fault, result_bytes=10_000)

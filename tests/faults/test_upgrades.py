@@ -5,11 +5,12 @@ import signal
 import subprocess
 from pathlib import Path
 
-import httpx
 import pytest
 
+from tests import patient
 from tests.faults.rig import ROOT, Rig, steps, wait_until
 from tests.probe.contract import NewerProbeSpec
+from tests.stored import stored
 
 WAITING = "waiting for a worker that knows version 2 of probe"
 STRANDED = 'surebox_jobs_stranded{method="probe",version="2"} 1.0'
@@ -26,7 +27,7 @@ def test_a_job_of_a_version_that_no_worker_knows_waits_says_so_and_is_run_by_the
             return str(client.get(f"/v1/jobs/{newer}").raise_for_status().json()["progress"]["stage"])
 
         wait_until(lambda: stage() == WAITING, what="the stage of a job that nobody knows")
-        assert STRANDED in httpx.get(f"{address}/metrics").text
+        assert STRANDED in patient.get(f"{address}/metrics").text
         rig.wait(rig.submit(), "succeeded")  # what the old worker knows it goes on with
         assert rig.job(newer)["state"] == "queued"
         assert rig.job(newer)["attempt"] == 0
@@ -38,7 +39,7 @@ def test_a_job_of_a_version_that_no_worker_knows_waits_says_so_and_is_run_by_the
     assert ran is not None
     assert int(ran["worker"].rpartition(":")[2]) in children
     assert "job.not_ours" in old.text()
-    assert STRANDED not in httpx.get(f"{address}/metrics").text
+    assert STRANDED not in patient.get(f"{address}/metrics").text
 
 
 def test_a_job_that_one_of_two_workers_knows_is_run_by_that_one(rig: Rig) -> None:
@@ -86,6 +87,7 @@ def test_a_worker_of_the_commit_before_ends_its_job_and_leaves_a_newer_one_to_ot
 
 
 def test_a_job_goes_on_from_a_checkpoint_of_its_own_algorithm_only(rig: Rig) -> None:
+    storage = rig.folder / "storage"
     rig.housekeeping()
     for algorithm, starts in (("1", 1), ("2", 2)):
         journal: Path = rig.journal(f"journal {algorithm}")
@@ -97,6 +99,6 @@ def test_a_job_goes_on_from_a_checkpoint_of_its_own_algorithm_only(rig: Rig) -> 
         assert rig.wait(job_id, "succeeded")["attempt"] == 2
         assert steps(journal).count(1) == starts
         assert ("checkpoint.strange" in next_worker.text()) == (algorithm == "2")
-        wait_until(lambda: not list((rig.folder / "storage").rglob("*checkpoint*")), what="no checkpoint in storage")
+        wait_until(lambda: not any("checkpoint" in str(each.relative_to(storage)) for each in stored(storage)))
         next_worker.group(signal.SIGKILL)
     assert rig.rows("SELECT * FROM job_checkpoint") == []

@@ -42,7 +42,10 @@ def test_a_worker_killed_in_the_middle_of_a_job_costs_an_attempt_and_no_checkpoi
     assert drawn(rig, job_id) == uninterrupted(40), "the generator did not go on where it was"
     assert journal.read_text().count("finished") == 1
     assert rig.rows("SELECT * FROM job_checkpoint") == []
-    assert list((rig.folder / "storage").glob("jobs/*/checkpoint-*")) == []
+    wait_until(
+        lambda: not list((rig.folder / "storage").glob("jobs/*/checkpoint-*")),
+        what="the files go once the job's end is in the database",
+    )
     assert len(rig.rows("SELECT id FROM release WHERE job_id = %s", job_id)) == 1
 
 

@@ -26,6 +26,7 @@ from app.db.repositories.job_results import StoredResult
 from app.db.session import Database
 from app.main import create_app
 from app.settings import Settings
+from tests import patient
 
 SECRET = "a secret of at least thirty-two characters"
 SIGNING_KEY = new_pem()
@@ -80,7 +81,7 @@ class Service:
     def start(self) -> None:
         self._thread.start()
         self._socket.listen()
-        with httpx.Client() as client:
+        with patient.Client() as client:
             client.get(f"{self.url}/v1/jobs", timeout=20)
         event.listen(self.app.state.resources.database.engine, "before_cursor_execute", self._count)
 
@@ -112,7 +113,7 @@ class Service:
     @contextlib.contextmanager
     def client(self, owner: str | None = None, *scopes: str) -> Iterator[httpx.Client]:
         headers = {"Authorization": f"Bearer {self.key(owner or self.owner, *scopes)}"}
-        with httpx.Client(base_url=self.url, headers=headers, timeout=40) as client:
+        with patient.Client(base_url=self.url, headers=headers, timeout=40) as client:
             yield client
 
     def dataset(self, owner: str | None = None, state: str = "ready") -> str:

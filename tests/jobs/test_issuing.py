@@ -4,7 +4,13 @@ import base64
 import json
 from collections.abc import Callable
 
-from tests.jobs.many import published
+from app.contracts.jobs import JobState
+from app.db.repositories import families
+from app.db.repositories.claims import AttemptOutcome, finish
+from app.db.repositories.release_access import Viewer
+from app.releases.job_report import job_report
+from app.releases.report import release_report
+from tests.jobs.many import published, release_of
 from tests.jobs.service import Service
 
 
@@ -29,3 +35,30 @@ def test_reading_the_report_of_a_job_is_logged(shared: Service) -> None:
         assert client.get(f"/v1/jobs/{job_id}/report", headers={"Prefer": "respond-async"}).status_code == 202
         entry = client.get("/v1/log?limit=1").json()["items"][0]
     assert (entry["action"], entry["subject"], entry["facts"]) == ("read", job_id, {"what": "report"})
+
+
+def test_the_report_of_a_job_knows_who_accepted_what_and_what_it_leaves(shared: Service) -> None:
+    dataset_id = shared.dataset()
+    with shared.client() as client:
+        job_id = shared.submit(client, dataset_id)
+    release_id, claimed = release_of(shared, job_id, dataset_id), shared.claim(job_id)
+    ending = AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded", result={}, release_id=release_id)
+    shared.store_provenance(job_id, {})
+    finding = '[{"audit": "composition", "severity": "high", "detail": "3 are left", "figure": 3, "limit": 5}]'
+    with shared.database.unit_of_work() as unit:
+        finish(unit.connection, claimed=claimed, ending=ending)
+        family_id = families.create(unit.connection, owner=shared.owner)
+        unit.connection.exec_driver_sql(
+            "UPDATE release SET state = 'draft', published_at = NULL, made_by = 'key_other', findings = %s, "
+            "family_id = %s, composed = %s, composed_after = 0 WHERE id = %s",
+            (finding, family_id, '{"k": 3.0}', release_id),
+        )
+    with shared.client() as client:
+        answer = client.post(f"/v1/releases/{release_id}/publish", json={"accept": ["composition"]})
+        assert answer.status_code == 200, answer.text
+        entry = client.get("/v1/log?limit=1").json()["items"][0]
+    told = job_report(database=shared.database, owner=shared.owner, job_id=job_id).told
+    assert told["accepted"] == [{"audit": "composition", "by": entry["key_id"], "at": entry["at"]}]
+    assert told["composed"] == {"k": 3.0}
+    reader = Viewer(shared.owner)
+    assert "composition" not in str(release_report(database=shared.database, viewer=reader, release_id=release_id))

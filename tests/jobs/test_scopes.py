@@ -34,6 +34,7 @@ SIGNS = {
     "planted_data": "data",
     "planted_public": "public provenance",
     "planted_certificate": "certificate",
+    "planted_timestamp": "timestamp",
     '"estimate":38.6': "statistics",
     '"dataset_ids"': "family",
     '"previous"': "log",
@@ -83,7 +84,12 @@ TABLE: dict[str, dict[str, str]] = {
         "releases:read": "release, statistics",
         "jobs:read": "release, statistics",
     },
+    "GET /v1/releases/{release_id}/bundle.zip": {
+        "releases:read": "release, statistics",
+        "jobs:read": "release, statistics",
+    },
     "GET /v1/releases/{release_id}/certificate": {"releases:read": "certificate", "jobs:read": "certificate"},
+    "GET /v1/releases/{release_id}/timestamp": {"releases:read": "timestamp", "jobs:read": "timestamp"},
     "GET /v1/revocations": {"releases:read": "", "jobs:read": ""},
     "GET /v1/releases/{draft_id}/report": {"jobs:read": "release, statistics"},
     "PATCH /v1/releases/{release_id}": {"releases:write": "", "admin": "release"},
@@ -137,6 +143,7 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
     "POST /v1/releases/{draft_id}/publish": lambda _: {"json": {}},
     "POST /v1/releases/{release_id}/withdraw": lambda _: {"json": {"reason": "superseded"}},
     **{f"GET /v1/{path}/report": lambda _: {"headers": ASYNC} for path in REPORTED},
+    "GET /v1/releases/{release_id}/bundle.zip": lambda _: {"headers": ASYNC},
     "POST /v1/releases/{draft_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
     "HEAD /v1/releases/{release_id}/data": lambda _: {"params": {"format": "parquet"}},
     "POST /v1/releases/{release_id}/count": lambda _: {"json": COUNT, "headers": ASYNC},
@@ -176,7 +183,7 @@ def planted(service: Service, job_id: str, dataset_id: str) -> str:
         public = provenance.update().where(provenance.c.job_id == job_id).values(public={"of": "planted_public"})
         unit.connection.execute(public)
         facts = {"position": int(release_id[-8:], 16), "sha256": release_id, "envelope": b'{"planted_certificate":""}'}
-        issued = {"owner": service.owner, "issued_at": datetime.now(UTC)}
+        issued = {"owner": service.owner, "issued_at": datetime.now(UTC), "timestamp": b"planted_timestamp"}
         unit.connection.execute(certificate.insert().values(release_id=release_id, **facts, **issued))
     return release_id
 

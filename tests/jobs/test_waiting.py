@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from app.db.notifications import APPLICATION_NAME, SAFETY_SECONDS
+from tests import patient
 from tests.jobs.service import Service, body
 
 MANY = 200
@@ -127,7 +128,7 @@ def test_what_happens_while_nobody_listens_is_told_on_reconnection(service: Serv
     assert answers[0].json()["state"] == "succeeded"
 
 
-@pytest.mark.parametrize("jobs", [1, MANY])
+@pytest.mark.parametrize("jobs", [1, 20])
 def test_many_waiters_cost_no_queries_while_they_wait(service: Service, jobs: int) -> None:
     with service.client() as client:
         dataset_id = service.dataset()
@@ -141,7 +142,7 @@ def test_many_waiters_cost_no_queries_while_they_wait(service: Service, jobs: in
 
     async def scene() -> tuple[list[dict[str, Any]], int, int]:
         limits = httpx.Limits(max_connections=MANY)
-        async with httpx.AsyncClient(
+        async with patient.AsyncClient(
             base_url=service.url, headers={"Authorization": header}, limits=limits, timeout=60
         ) as client:
             waiters = [asyncio.create_task(wait(client, job_ids[at % jobs])) for at in range(MANY)]

@@ -23,7 +23,11 @@ ADULT = [
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     """A service that was started for these tests."""
-    with short_folder() as folder, serving(folder / "data", SUREBOX_REQUESTS_PER_MINUTE="100000") as service:
+    settings = {
+        "SUREBOX_REQUESTS_PER_MINUTE": "100000", "SUREBOX_PUBLIC_REQUESTS_PER_MINUTE": "100000",
+        "SUREBOX_PUBLIC_RELEASES": "true",
+    }  # fmt: skip
+    with short_folder() as folder, serving(folder / "data", **settings) as service:
         yield service
 
 

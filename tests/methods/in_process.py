@@ -1,42 +1,91 @@
-"""Runners without the service around them: files in, outcomes out, as the engine would run them."""
+"""Jobs of every method in this process: accepted by its rules, run by its runner, without servers."""
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from app.contracts.datasets import ColumnType, DatasetColumn, NumericSummary, Profile
+from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
 from app.contracts.ids import Named, references
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
-from app.contracts.jobs import JobSpec, JobState
+from app.contracts.jobs import JobSpec, JobState, Progress
 from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
+from app.errors import FieldError
 from app.jobs.inputs import Given
-from app.jobs.methods import RULES
+from app.jobs.methods import RULES, wrong_releases
+from app.jobs.submit import echo
+from workers.engine.randomness import new_generator
 from workers.engine.registry import runner_for
+from workers.frames.upload.read import read_upload
 from workers.methods.context import InputFile, JobContext, Limits
-from workers.methods.outcome import Outcome
-from workers.methods.protocol import Keyed
+from workers.methods.outcome import Outcome, ReleaseDraft
+from workers.methods.protocol import Keyed, run_through
 
 _TYPES = {pl.Int64: "integer", pl.Float64: "number", pl.String: "string", pl.Boolean: "boolean", pl.Date: "date"}
+_LIMITS = Limits(
+    max_columns=100, max_field_bytes=10_000, max_upload_bytes=1 << 30, release_cache_bytes=1 << 30, split_seconds=1e9
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A job that has ended, and all that it was given."""
+
+    spec: JobSpec
+    outcome: Outcome
+    ticks: int
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """The result as its runner gave it."""
+        return self.outcome.result
+
+    @property
+    def release(self) -> ReleaseDraft | None:
+        """The release as it is published."""
+        return self.outcome.release
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The result as it is served."""
+        return {"method": self.spec.method, **self.outcome.summary, **self.outcome.result}
+
+    def rows(self) -> pl.DataFrame:
+        """The rows of the release."""
+        assert self.outcome.release is not None
+        return pl.read_parquet(self.outcome.release.files[ReleaseFormat.PARQUET].path)
 
 
 class Bench:
-    """A folder of datasets, releases and earlier jobs."""
+    """A folder of datasets, releases and earlier jobs, by the names that specifications give them.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Generators start from `seed` unless a specification has one of its own; None draws from the operating system.
+    """
+
+    def __init__(self, folder: Path, *, seed: int | None = 0) -> None:
+        self.folder, self._seed, self._runs = folder, seed, 0
         self.datasets: dict[str, DatasetInput] = {}
         self.releases: dict[str, ReleaseInput] = {}
         self.jobs: dict[str, JobInput] = {}
         self.files: dict[tuple[InputFile, str], Path] = {}
 
+    def upload(self, name: str, frame: pl.DataFrame, **options: Any) -> str:
+        """Read a table as the service does."""
+        source, copy = self.folder / f"{name}.csv", self.folder / f"{name}.parquet"
+        frame.write_csv(source)
+        profile = read_upload(
+            source, ReadOptions(format=FileFormat.CSV, **options), copy, max_columns=_LIMITS.max_columns,
+            max_field_bytes=_LIMITS.max_field_bytes, max_bytes=_LIMITS.max_upload_bytes, tick=lambda _: None,
+        )  # fmt: skip
+        return self._dataset(name, profile, copy)
+
     def dataset(self, name: str, frame: pl.DataFrame) -> str:
+        """Take a table as it is, with the types that it has."""
         path = self.folder / f"{name}.parquet"
         frame.write_parquet(path)
         columns = tuple(
@@ -53,86 +102,94 @@ class Bench:
             for one in frame.get_columns()
             if one.dtype.is_numeric() and one.len() > one.null_count()
         }
-        profile = Profile(rows=len(frame), columns=columns, numeric=numeric)
+        return self._dataset(name, Profile(rows=len(frame), columns=columns, numeric=numeric), path)
+
+    def _dataset(self, name: str, profile: Profile, path: Path) -> str:
         self.datasets[name] = DatasetInput(id=name, sha256=name, profile=profile, key=name)
         self.files[InputFile.DATASET, name] = path
         return name
 
-    def run(self, spec: Mapping[str, Any], *, seed: int = 0) -> Outcome:
-        """Check a specification as the service does, and run it."""
-        method = METHODS[spec["method"]]
-        rules = RULES[method.name]
-        asked: JobSpec = method.spec.model_validate(spec)
-        filled = rules.fill(asked, self._given(asked))
-        given = self._given(filled)
-        assert not (errors := rules.check(filled, given)), errors
-        scratch = self.folder / hashlib.sha256(f"{spec}{seed}".encode()).hexdigest()[:12]
-        scratch.mkdir(exist_ok=True)
-        named = (*given.datasets.items(), *given.releases.items(), *given.jobs.items())
-        roles = {role: one.id for role, one in named}
-        job = JobContext(
-            id="job",
-            method=method.name,
-            spec=filled.model_dump(mode="json", by_alias=True) | {"seed": None},
-            seed=None,
-            inputs=Inputs(given.datasets, given.releases, given.jobs),
-            draw=1,
-            scratch=scratch,
-            limits=Limits(10_000, 1 << 20, 1 << 30, 1 << 30, 1e9),
-            threads=1,
-            part=None,
-            lay=lambda kind, field: self.files.get((kind, roles[field])),
-            on_tick=lambda _: None,
-        )
-        runner, rng = runner_for(method.name), np.random.default_rng(seed)
-        if isinstance(runner, Keyed):
-            secrets = {name: hashlib.sha256(f"{name}{seed}".encode()).digest() for name in runner.keyed_by(job)}
-            job = replace(job, secrets=secrets)
-        state = runner.init(job, rng=rng)
-        while not runner.done(state):
-            state = runner.step(state, rng=rng)
-        return runner.finish(state, job, rng=rng)
-
-    def spec(self, spec: Mapping[str, Any]) -> JobSpec:
+    def spec(self, body: Mapping[str, Any]) -> JobSpec:
         """A specification as its method reads it."""
-        return METHODS[spec["method"]].spec.model_validate(spec)
+        return METHODS[body["method"]].spec.model_validate(body)
 
-    def release(self, name: str, spec: Mapping[str, Any], *, seed: int = 0) -> str:
-        """Run an anonymization and keep its release under a name."""
-        outcome = self.run(spec, seed=seed)
-        draft = outcome.release
+    def accepted(self, body: Mapping[str, Any]) -> tuple[JobSpec, list[FieldError]]:
+        """The specification filled in, and what is wrong with it."""
+        spec, method = self.spec(body), METHODS[body["method"]]
+        if wrong := list(wrong_releases(method, self._given(spec))):
+            return spec, wrong
+        filled: JobSpec = RULES[method.name].fill(spec, self._given(spec))
+        return filled, RULES[method.name].check(filled, self._given(filled))
+
+    def run(
+        self, body: Mapping[str, Any], *, seed: int | None = None, on_tick: Callable[[int], None] = lambda _: None
+    ) -> Done:
+        """Accept a job and run it to its end; `on_tick` is told how often the runner has ticked."""
+        spec, wrong = self.accepted(body)
+        assert not wrong, wrong
+        start = self._seed if seed is None else seed
+        ticks: list[Progress] = []
+
+        def tick(progress: Progress) -> None:
+            ticks.append(progress)
+            on_tick(len(ticks))
+
+        outcome = self._outcome(spec, start, tick)
+        return Done(spec, outcome, len(ticks))
+
+    def _outcome(self, spec: JobSpec, start: int | None, tick: Callable[[Progress], None]) -> Outcome:
+        self._runs += 1
+        scratch = self.folder / f"run-{self._runs}"
+        scratch.mkdir()
+        given, runner = self._given(spec), runner_for(spec.method)
+        ids = {one.role: one.id for one in references(spec)}
+        job = JobContext(
+            id=f"job_{self._runs}", method=spec.method, spec=echo(spec), seed=spec.seed, draw=1,
+            inputs=Inputs(given.datasets, given.releases, given.jobs), scratch=scratch, limits=_LIMITS, threads=1,
+            part=None, rng=new_generator(start if spec.seed is None else spec.seed), on_tick=tick,
+            lay=lambda kind, role: self.files.get((kind, ids[role])),
+        )  # fmt: skip
+        if isinstance(runner, Keyed):
+            secrets = {name: hashlib.sha256(f"{name}{start}".encode()).digest() for name in runner.keyed_by(job)}
+            job = replace(job, secrets=secrets)
+        return run_through(runner, job)
+
+    def keep(self, name: str, done: Done) -> str:
+        """Make a release one that others can name."""
+        draft = done.release
         assert draft is not None
-        asked = METHODS[spec["method"]].spec.model_validate(spec)
-        filled = RULES[spec["method"]].fill(asked, self._given(asked)).model_dump(mode="json", by_alias=True)
         self.releases[name] = ReleaseInput(
-            id=name,
-            method=spec["method"],
-            dataset_id=spec["dataset_id"],
-            rows=draft.rows,
-            columns=tuple(ReleaseColumn(name=str(one["name"]), type=str(one["type"])) for one in draft.columns),
-            flags=tuple(draft.flags),
-            spec=filled,
-            key=name,
+            id=name, method=done.spec.method, dataset_id=getattr(done.spec, "dataset_id", None), rows=draft.rows,
+            columns=tuple(ReleaseColumn(**column) for column in draft.columns), flags=tuple(draft.flags),
+            spec=echo(done.spec), key=name, sha256=draft.files[ReleaseFormat.PARQUET].sha256,
             link_key=None if draft.link is None else name,
-        )
+        )  # fmt: skip
         self.files[InputFile.RELEASE, name] = draft.files[ReleaseFormat.PARQUET].path
         if draft.link is not None:
             self.files[InputFile.LINK, name] = draft.link
+        self.files[InputFile.STATISTICS, name] = self._written(f"{name}.statistics", list(draft.statistics))
         return name
 
-    def job(self, name: str, spec: Mapping[str, Any]) -> str:
+    def release(self, name: str, body: Mapping[str, Any], *, seed: int | None = None) -> str:
+        """Run an anonymization and keep its release under a name."""
+        return self.keep(name, self.run(body, seed=seed))
+
+    def job(self, name: str, body: Mapping[str, Any]) -> Done:
         """Run a job and keep its result under a name."""
-        asked = METHODS[spec["method"]].spec.model_validate(spec)
-        filled = RULES[spec["method"]].fill(asked, self._given(asked)).model_dump(mode="json", by_alias=True)
+        done = self.run(body)
+        self.jobs[name] = JobInput(id=name, method=done.spec.method, state=JobState.SUCCEEDED, spec=echo(done.spec))
+        self.files[InputFile.RESULT, name] = self._written(name, done.whole)
+        return done
+
+    def _written(self, name: str, value: Any) -> Path:
         path = self.folder / f"{name}.json"
-        path.write_text(json.dumps(self.run(spec).result))
-        self.jobs[name] = JobInput(id=name, method=spec["method"], state=JobState.SUCCEEDED, spec=filled)
-        self.files[InputFile.RESULT, name] = path
-        return name
+        path.write_text(json.dumps(value))
+        return path
 
     def _given(self, spec: JobSpec) -> Given:
         found = list(references(spec))
-        datasets = {one.role: self.datasets[one.id] for one in found if one.kind is Named.DATASET}
-        releases = {one.role: self.releases[one.id] for one in found if one.kind is Named.RELEASE}
-        jobs = {one.role: self.jobs[one.id] for one in found if one.kind is Named.JOB}
-        return Given(datasets, releases, jobs)
+        return Given(
+            {one.role: self.datasets[one.id] for one in found if one.kind is Named.DATASET},
+            {one.role: self.releases[one.id] for one in found if one.kind is Named.RELEASE},
+            {one.role: self.jobs[one.id] for one in found if one.kind is Named.JOB},
+        )

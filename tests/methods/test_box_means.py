@@ -16,13 +16,13 @@ from app.jobs.boxes import check
 from app.jobs.inputs import Given
 from surebox_verify import cli
 from surebox_verify.certify import bounded_columns, certify
-from surebox_verify.questions import computing, finished, question
+from surebox_verify.core.steps import finished
+from surebox_verify.questions import computing, question
 from surebox_verify.released.boxes import has_means, meaning_of, read_boxes
-from tests.methods.in_process import Bench
+from tests.methods.in_process import Bench, Done
 from workers.frames.generalized import Meanings
 from workers.frames.ledger import write_ledger
 from workers.methods.context import InputFile
-from workers.methods.outcome import Outcome
 from workers.methods.released.composed import Earlier, repeated_content
 from workers.methods.released.placing import located
 
@@ -64,7 +64,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
-def files_of(bench: Bench, outcome: Outcome) -> Path:
+def files_of(bench: Bench, outcome: Done) -> Path:
     assert outcome.release is not None
     return next(file.path for name, file in outcome.release.files.items() if name == "parquet")
 
@@ -134,7 +134,7 @@ def test_ranges_are_narrower_hold_what_is_true_and_are_the_readers_too(bench: Be
     assert draft is not None
     for one, wide in zip(outcome.result["statistics"], plain.result["statistics"], strict=True):
         if one["kind"] == "regression":
-            assert one["guaranteed"] == wide["guaranteed"]
+            assert np.array(one["guaranteed"]) == pytest.approx(np.array(wide["guaranteed"]), rel=1e-12)
             continue
         (low, high), (least, most) = one["guaranteed"], wide["guaranteed"]
         assert least <= low <= one["true_value"] <= high <= most

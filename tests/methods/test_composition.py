@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.methods.in_process import Bench
+from workers.methods.context import InputFile
 
 COLUMNS = ["x", "y"]
 
@@ -46,8 +47,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def rows_of(bench: Bench, name: str) -> pl.DataFrame:
     outcome = bench.releases[name]
     assert outcome.method == "boxes"
-    path = next(path for (kind, one), path in bench.files.items() if one == name and kind == "release")
-    return pl.read_parquet(path)
+    return pl.read_parquet(bench.files[InputFile.RELEASE, name])
 
 
 def place(frame: pl.DataFrame, rows: pl.DataFrame) -> list[int]:

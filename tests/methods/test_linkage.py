@@ -15,6 +15,7 @@ from app.jobs.methods import wrong_releases
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
 from tests.service import Service
+from tests.stored import stored
 from workers.methods.linkage.knowledge import tells_k
 
 COLUMNS = ["x", "y"]
@@ -201,9 +202,7 @@ def test_releases_that_link_nobody_are_refused_by_name() -> None:
 
 
 def links(service: Service) -> set[str]:
-    return {path.name for path in service.folder.rglob("link-*")} | {
-        str(path) for path in service.folder.rglob("*link*.npy")
-    }
+    return {str(path) for path in stored(service.folder) if "link" in path.name}
 
 
 @pytest.mark.parametrize("goes", ["release", "dataset"])

@@ -14,6 +14,7 @@ import pytest
 
 from tests.methods.asking import released as rows_of
 from tests.methods.asking import succeed
+from tests.methods.expecting import share_of_interval, share_of_values
 
 COLUMNS = ["age", "education", "occupation", "race", "sex", "hours-per-week"]
 NUMBERS, TEXTS = ["age", "hours-per-week"], ["education", "occupation", "race", "sex"]
@@ -128,19 +129,61 @@ def test_counts_by_values_hold_the_truth(
     assert answer.status_code == httpx.codes.OK, answer.text
     for query, count in zip(QUERIES, answer.json()["counts"], strict=True):
         truth = complete
-        expected = np.ones(released.height)
+        even, expected = np.ones((2, released.height))
         for name, asked in query.items():
             if isinstance(asked, dict):
                 truth = truth.filter(pl.col(name).is_in(asked["in"]))
                 sets = released[f"{name}_set"].to_list()
-                expected *= [len(set(one) & set(asked["in"])) / len(one) for one in sets]
+                evenly = np.array([len(set(one) & set(asked["in"])) / len(one) for one in sets])
+                likely = share_of_values(released[f"{name}_set"], set(asked["in"]))
             else:
                 truth = truth.filter(pl.col(name).is_between(*asked))
-                expected *= whole(released[f"{name}_lo"], released[f"{name}_hi"], asked)
+                lower, upper = released[f"{name}_lo"], released[f"{name}_hi"]
+                evenly = whole(lower, upper, asked)
+                likely = share_of_interval(lower.to_numpy(), upper.to_numpy(), *asked, whole=True)
+            even, expected = even * evenly, expected * likely
         least, most = count["guaranteed"]
         assert least <= truth.height <= most
-        assert (least, most) == ((expected == 1).sum(), (expected > 0).sum())
+        assert (least, most) == ((even == 1).sum(), (even > 0).sum())
         assert count["estimate"] == pytest.approx(expected.sum(), rel=1e-4, abs=1e-3)
+
+
+def test_rare_boxes_of_all_kinds_of_columns_are_marked_or_left_out(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame], complete: pl.DataFrame
+) -> None:
+    asked = {"method": "boxes", "dataset_id": adult[0], "columns": COLUMNS, "k": 10, "missing": "drop"}
+    asked |= {"partition": "fast", "keep": ["income"], "count_keep": True, "l": 2, "sensitive": ["workclass"]}
+    marked = succeed(client, asked | {"rare_records": "mark"})
+    rows, result = rows_of(client, marked), marked["result"]
+    assert result["dismissed"] == 0
+    assert rows.height == complete.height - result["suppressed"]
+    assert rows.group_by("box").agg(pl.col("core").n_unique())["core"].max() == 1
+    core = rows.filter("core")
+    assert 0.95 * rows.height <= core.height < rows.height
+    for one in result["statistics"]:
+        if one["kind"] == "share":
+            held = core[f"{one['of'][0]}_set"].list.contains(one["values"][0])
+            alone = held & (core[f"{one['of'][0]}_set"].list.len() == 1)
+            assert one["core"]["guaranteed"] == pytest.approx([alone.mean(), held.mean()])
+    left = succeed(client, asked | {"rare_records": "dismiss"})
+    assert left["result"]["kept"] == core.height, "the boxes that are left are those of the core"
+    assert left["result"]["dismissed"] == rows.height - core.height
+    assert left["result"]["smallest_box"] >= left["result"]["k_with_keep"] >= 10
+    for one in left["result"]["statistics"]:
+        assert one["guaranteed"] is None or one["guaranteed"][0] <= one["true_value"] <= one["guaranteed"][1]
+
+
+def test_pandas_reads_sets_from_every_format(
+    client: httpx.Client, published: dict[str, Any], released: pl.DataFrame
+) -> None:
+    sets = {name: released[f"{name}_set"].to_list() for name in TEXTS}
+    parquet = pd.read_parquet(io.BytesIO(data(client, published, "parquet")))
+    lines = pd.read_json(io.BytesIO(data(client, published, "ndjson")), lines=True)
+    for name, wanted in sets.items():
+        assert [list(one) for one in parquet[f"{name}_set"]] == wanted
+        assert lines[f"{name}_set"].tolist() == wanted
+    text = pl.read_csv(data(client, published, "csv"))
+    assert text["sex_set"].str.json_decode(pl.List(pl.String)).to_list() == sets["sex"]
 
 
 def whole(lower: pl.Series, upper: pl.Series, asked: Sequence[float]) -> np.ndarray:
@@ -193,6 +236,21 @@ def test_a_question_of_the_wrong_kind_is_refused(
         ({"keep": ["sex_set"]}, "/keep/0", "own columns"),
         ({"person": "nobody"}, "/person", "no column"),
         ({"survey_weight": "income"}, "/survey_weight", "not numeric"),
+        ({"rare_records": "weigh"}, "/rare_records", "ask `mark` or `dismiss`"),
+        ({"rare_records": "dismiss", "objective": "paper"}, "/objective", "with_shift"),
+        ({"rare_records": "mark", "missing": "pattern"}, "/rare_records", "lack columns"),
+        ({"rare_records": "mark", "survey_weight": "fnlwgt"}, "/rare_records", "unequal weight"),
+        ({"rare_records": "dismiss", "t": 0.3, "sensitive": ["income"]}, "/rare_records", "ask `mark`"),
+        (
+            {
+                "rare_records": "mark",
+                "statistics": [{"kind": "crosstab", "of": ["fnlwgt", "sex"]}],
+                "columns": [*COLUMNS, "fnlwgt"],
+                "nominal": {"fnlwgt": {}},
+            },
+            "/statistics",
+            "1,000",
+        ),
     ],
 )
 def test_what_cannot_become_boxes_is_said_at_its_place(

@@ -39,6 +39,11 @@ def test_a_release_has_a_public_page_and_its_job_a_restricted_one(
     assert "Public report" in public.text
     assert "Restricted report" in own.text
     assert str(MARKED) not in public.text
+    for title in ("Sizes of boxes", "How columns were cut", "What readers can still compute"):
+        assert (title in own.text, title in public.text) == (method == "boxes", method == "boxes")
+    for title in ("Timings", "Seconds from begin to end"):  # how long it took grows with what is withheld
+        assert title in own.text
+        assert title not in public.text
     for statistic in job["result"].get("statistics", []):
         if isinstance(statistic.get("true_value"), float) and statistic["kind"] == "mean":
             shown = f"{statistic['true_value']:,.6g}"

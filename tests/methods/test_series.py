@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from app.contracts.releases import ReleaseFormat
-from tests.methods.in_process import Bench
-from workers.methods.outcome import Outcome
+from tests.methods.in_process import Bench, Done
+from workers.methods.context import InputFile
 
 ORDER = ["none", "school", "college"]
 TOWNS = {"a": "north", "b": "north", "c": "south", "d": "south"}
@@ -36,18 +36,17 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return made
 
 
-def later(bench: Bench, columns: list[str], k: int = 5, **more: Any) -> Outcome:
+def later(bench: Bench, columns: list[str], k: int = 5, **more: Any) -> Done:
     return bench.run({"method": "boxes", "base_release_id": "base", "columns": columns, "k": k} | more)
 
 
-def rows(outcome: Outcome) -> pl.DataFrame:
+def rows(outcome: Done) -> pl.DataFrame:
     assert outcome.release is not None
     return pl.read_parquet(outcome.release.files[ReleaseFormat.PARQUET].path)
 
 
 def base_rows(bench: Bench) -> pl.DataFrame:
-    (path,) = (path for (_, name), path in bench.files.items() if name == "base")
-    return pl.read_parquet(path)
+    return pl.read_parquet(bench.files[InputFile.RELEASE, "base"])
 
 
 def covers(box: dict[str, Any], other: dict[str, Any]) -> bool:

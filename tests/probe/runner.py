@@ -41,7 +41,7 @@ class ProbeState:
 class ProbeRunner:
     algorithm = int(os.environ.get("PROBE_ALGORITHM", "1"))
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> ProbeState:
+    def init(self, job: JobContext) -> ProbeState:
         spec = ProbeSpec.model_validate({**job.spec, "seed": None})
         if job.part is None:
             return ProbeState(spec, np.empty(0))
@@ -58,7 +58,7 @@ class ProbeRunner:
         drawn = [number for each in found for number in each["drawn"]]
         return ProbeState(spec.model_copy(update={"steps": len(drawn)}), np.array(drawn))
 
-    def step(self, state: ProbeState, *, rng: np.random.Generator) -> ProbeState:
+    def step(self, state: ProbeState, job: JobContext) -> ProbeState:
         spec = state.spec
         _fall_into(spec, "step")
         time.sleep(spec.step_seconds)
@@ -66,7 +66,7 @@ class ProbeRunner:
             _note(spec, "kernel")
             _libc.sleep(spec.kernel_seconds)  # without the GIL, and not back before it is done
         _fail(spec.fail)
-        state = replace(state, drawn=np.append(state.drawn, rng.random()))
+        state = replace(state, drawn=np.append(state.drawn, job.rng.random()))
         _note(spec, f"{state.name}step {len(state.drawn)}")
         return state
 
@@ -76,7 +76,7 @@ class ProbeRunner:
     def progress(self, state: ProbeState) -> Progress:
         return Progress(fraction=len(state.drawn) / max(1, state.spec.steps), stage="probing")
 
-    def finish(self, state: ProbeState, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: ProbeState, job: JobContext) -> Outcome:
         spec = state.spec
         _fall_into(spec, "finish")
         _note(spec, "finish")
@@ -99,25 +99,13 @@ class ProbeRunner:
         return {"drawn": state.drawn}
 
     def unpack(self, job: JobContext, arrays: Arrays) -> ProbeState:
-        return replace(self.init(job, rng=np.random.default_rng()), drawn=arrays["drawn"])
+        return replace(self.init(job), drawn=arrays["drawn"])
 
 
 class EmptyRunner:
     """In place of a real method, where a test is about everything around it."""
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> None:
-        return None
-
-    def step(self, state: None, *, rng: np.random.Generator) -> None:
-        return None
-
-    def done(self, state: None) -> bool:
-        return True
-
-    def progress(self, state: None) -> Progress:
-        return Progress(fraction=1.0, stage="empty")
-
-    def finish(self, state: None, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def run(self, job: JobContext) -> Outcome:
         return Outcome(summary={})
 
 

@@ -7,6 +7,8 @@ from itertools import count, cycle
 
 import httpx
 
+from tests import patient
+
 RETRY_SECONDS = 60.0
 
 
@@ -36,9 +38,9 @@ class Load:
     def _run(self) -> None:
         headers = {"Authorization": f"Bearer {self.key}"}
         addresses = cycle(self.addresses)
-        with httpx.Client(headers=headers, timeout=15, trust_env=False) as http:
+        with patient.Client(headers=headers, timeout=15) as http:
             for number in count():
-                if self._stop.wait(0.2):
+                if self._stop.wait(0.5):
                     return
                 name = f"load-{number}"
                 self.accepted[name] = self._ask(http, addresses, name)

@@ -14,6 +14,7 @@ import httpx
 
 from app.embedded.broker import BrokerServer, free_port
 from app.embedded.postgres import PostgresServer
+from tests import patient
 from tests.meta import compose
 from tests.s3 import S3Server
 from tests.service import bare_environment
@@ -66,7 +67,7 @@ class Container:
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < deadline, self.log.read_text()[-3000:]
             try:
-                if httpx.get(f"{self.address}/readyz", timeout=5, trust_env=False).status_code == httpx.codes.OK:
+                if patient.get(f"{self.address}/readyz", timeout=5).status_code == httpx.codes.OK:
                     return
             except httpx.TransportError:
                 pass

@@ -17,6 +17,7 @@ import pytest
 
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
+from tests import patient
 from tests.production.load import Load
 from tests.production.stack import Container, Stack
 from tests.s3 import S3Server
@@ -85,10 +86,10 @@ def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer
     key = stack.once("api", "keys", "create", "--owner", "load", "--name", "load", "--scope", "admin").strip()
     first, second = (str(api.address) for api in apis)
     headers = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=second, headers=headers, timeout=60, trust_env=False) as http:
-        dataset = httpx.post(
+    with patient.Client(base_url=second, headers=headers) as http:
+        dataset = patient.post(
             f"{first}/v1/datasets?name=people",
-            content=people(20_000),
+            content=people(5_000),
             headers=headers | {"Content-Type": "text/csv"},
             timeout=60,
             trust_env=False,

@@ -19,6 +19,7 @@ from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.protocol import Storage
+from tests import patient
 from tests.processes import Processes, processes
 from tests.servers import Databases
 
@@ -107,7 +108,7 @@ def make_releases(service: tuple[Processes, str]) -> Iterator[Callable[..., Rele
     def make(owner: str | None = None, **key: Any) -> Releases:
         owner = owner or f"owner-{uuid4().hex[:8]}"
         headers = {"Authorization": f"Bearer {running.key(owner, **key)}"}
-        clients.append(httpx.Client(base_url=address, headers=headers, timeout=180, trust_env=False))
+        clients.append(patient.Client(base_url=address, headers=headers, timeout=180))
         return Releases(running, owner, clients[-1], running.storage())
 
     yield make

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy.exc import DBAPIError
 
@@ -15,6 +14,7 @@ from app.contracts.review import Review
 from app.db.repositories import families
 from app.errors import FindingsStandError, ForbiddenError, PublishedMeanwhileError
 from app.releases import publishing
+from tests import patient
 from tests.releases.conftest import Releases
 
 FINDING = Finding(audit="composition", severity=Severity.HIGH, detail="1 person is left", figure=1, limit=5)
@@ -132,7 +132,7 @@ def test_what_is_public_needs_a_key_unless_the_operator_says_otherwise(published
     assert published.client.get(f"/v1/releases/{release_id}", headers={"Authorization": ""}).status_code == 401
     address, process = published.processes.api(SUREBOX_PUBLIC_RELEASES="true", SUREBOX_PUBLIC_REQUESTS_PER_MINUTE="14")
     own, other = draft(published), published.publish()
-    with httpx.Client(base_url=address, trust_env=False) as anybody:
+    with patient.Client(base_url=address) as anybody:
         at = f"/v1/releases/{release_id}"
         parts = ("", "/statistics", "/provenance", "/data?format=csv")
         assert [anybody.get(at + part).status_code for part in parts] == [200] * 4

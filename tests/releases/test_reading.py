@@ -17,7 +17,8 @@ def test_a_release_shows_what_it_publishes(published: Releases) -> None:
     shown = published.client.get(f"/v1/releases/{release_id}").json()
     assert set(shown) == {
         "id", "owner", "state", "name", "job_id", "method", "created_at", "published_at", "rows", "columns", "sha256",
-        "flags", "labels", "warnings", "base_release_id", "readers", "findings", "family_id",
+        "flags", "labels", "warnings", "base_release_id", "previous_release_id", "readers", "findings",
+        "family_id",
     }  # fmt: skip
     assert shown["columns"] == [{"name": "box", "type": "integer"}]
     assert set(shown["sha256"]) == {"csv", "parquet", "ndjson"}

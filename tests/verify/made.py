@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,11 +75,13 @@ class Issuer:
     def sign(self, body: Any, payload_type: str = "application/vnd.in-toto+json") -> bytes:
         return envelope(self.keys, payload_type=payload_type, payload=rfc8785.dumps(body), signing=self.ids)
 
-    def revoke(self, *certificates: bytes) -> bytes:
+    def revoke(self, *certificates: bytes, keys: Sequence[str] = ()) -> bytes:
         """A list of revocations."""
         digests = [hashlib.sha256(base64.b64decode(json.loads(each)["payload"])).hexdigest() for each in certificates]
         revoked = [{"certificate": each, "revoked_at": ISSUED_AT} for each in digests]
-        return self.sign({"issued_at": ISSUED_AT, "revoked": revoked}, "application/vnd.surebox.revocations+json")
+        lost = [{"key": each, "revoked_at": ISSUED_AT} for each in keys]
+        body = {"issued_at": ISSUED_AT, "revoked": revoked, "revoked_keys": lost}
+        return self.sign(body, "application/vnd.surebox.revocations+json")
 
 
 def statement(files: dict[str, bytes], statistics: list[dict[str, Any]]) -> dict[str, Any]:

@@ -41,10 +41,11 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Revocations:
-    """What is revoked: certificates by their SHA-256, each with the time."""
+    """What is revoked, each with the time: certificates by their SHA-256, signing keys by their id."""
 
     issued_at: datetime
     revoked: Mapping[str, str]
+    keys: Mapping[str, str]
 
 
 def read_certificate(envelope: Envelope) -> Certificate:
@@ -89,7 +90,8 @@ def read_revocations(envelope: Envelope) -> Revocations:
         body = {}
     try:
         revoked = {str(each["certificate"]): str(each["revoked_at"]) for each in body["revoked"]}
-        return Revocations(_instant(body["issued_at"]), revoked)
+        keys = {str(each["key"]): str(each["revoked_at"]) for each in body.get("revoked_keys", ())}
+        return Revocations(_instant(body["issued_at"]), revoked, keys)
     except (KeyError, TypeError, ValueError):
         msg = "the envelope holds no list of revocations"
         raise UnreadableError(msg) from None

@@ -16,7 +16,8 @@ from surebox_verify.envelope import UnreadableError
 from surebox_verify.kernels import located
 
 with located():
-    from surebox_verify.questions import Question, asked, computing, finished
+    from surebox_verify.core.steps import finished
+    from surebox_verify.questions import Question, asked, computing
     from surebox_verify.released.boxes import boxes_of
 
 __all__ = ["bounded_columns", "certify"]
@@ -40,7 +41,7 @@ def certify(
     frame : the release's rows: a polars or pandas data frame, or a pyarrow table.
     statistics : such as ``mean(age)`` or ``regression(income, age)``.
     columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`, or
-        `<column>_set`.
+        `<column>_set`, but those of texts in an order: a file does not say it.
     weight : the column of the rows' weights, where the release is weighed; False where it is not. By default a column
         `weight` beside the bounds is refused, for it may be either.
     means : whether `<column>_mean_lo` and `<column>_mean_hi` hold the means of the boxes' records, which make ranges
@@ -58,16 +59,17 @@ def certify(
     UnreadableError
         The frame is no release of boxes, or a statistic cannot be read.
     """
-    table = _plain(frame if isinstance(frame, pa.Table) else pa.table(frame))
-    names = bounded_columns(table.column_names) if columns is None else list(columns)
+    table = _table(frame)
+    bounded = bounded_columns(table.column_names) if columns is None else list(columns)
+    names = _readable(table, bounded) if columns is None else bounded
     if not names or "box" not in table.column_names:
         msg = "this is no release of boxes: it has no column `box`, or no pair of columns `…_lo`, `…_hi`"
         raise UnreadableError(msg)
-    if weight is None and _beside(table.column_names, names):
+    if weight is None and _beside(table.column_names, bounded):
         msg = "the column `weight` may be the weights of the rows or a column that was kept: say which (`weight`)"
         raise UnreadableError(msg)
     questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
-    boxes = boxes_of(table, names, weight=_WEIGHT if weight is True else weight or None, means=means)
+    boxes = boxes_of(_plain(table, bounded), names, weight=_WEIGHT if weight is True else weight or None, means=means)
     return finished(computing(boxes, questions))
 
 
@@ -82,19 +84,53 @@ def bounded_columns(names: Sequence[str]) -> list[str]:
     ]
 
 
+def _readable(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """Those of them that are no columns of texts in an order, which the file does not say."""
+    lower = {name: f"{name}{_LO}" for name in names if f"{name}{_SET}" not in table.column_names}
+    return [name for name in names if name not in lower or not _is_text(table.schema.field(lower[name]).type)]
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+
+
 def _averages(name: str, before: Sequence[str]) -> bool:
     """Whether a column is the lower end of means: it stands right after the upper bound of what they are of."""
     return bool(before) and name.endswith(_MEAN + _LO) and before[-1] == name.removesuffix(_MEAN + _LO) + _HI
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """Texts as all of pyarrow takes them: polars hands them over as views."""
-    return table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
+def _table(frame: Any) -> pa.Table:
+    """The columns of a frame, as it hands them over."""
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        return pa.table(frame)
+    except (TypeError, ValueError, pa.ArrowException):
+        msg = f"a {type(frame).__name__} is no frame of polars, pandas or pyarrow"
+        raise UnreadableError(msg) from None
+
+
+def _plain(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Numbers, days and texts as all of pyarrow takes them: polars has texts as views, pandas days as instants."""
+    ends = (_LO, _HI, _SET, _MEAN + _LO, _MEAN + _HI)
+    of_boxes = {"box", *(name + end for name in names for end in ends)}
+    fields = [(each.name, _plain_type(each.type) if each.name in of_boxes else each.type) for each in table.schema]
+    plain = table.cast(pa.schema(fields))
+    for name, kind in fields:
+        column = table.column(name)
+        if kind == pa.date32() != column.type and not plain.column(name).cast(column.type).equals(column):
+            msg = f"column {name!r} has instants within days, which no release has"
+            raise UnreadableError(msg)
+    return plain
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return pa.large_list(_plain_type(kind.value_type))
+    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
+        return pa.date32()
     return pa.large_string() if kind == pa.string_view() else kind
 
 

@@ -2,9 +2,13 @@
 
 import argparse
 import json
+import lzma
+import math
 import os
+import struct
 import sys
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +16,14 @@ from typing import TYPE_CHECKING, Any
 from surebox_verify.envelope import UnreadableError
 
 if TYPE_CHECKING:
+    from surebox_verify.timestamps import Given
     from surebox_verify.verification import Report
 
 ENVELOPE = "certificate.dsse.json"
+REVOCATIONS = "revocations.dsse.json"
+TIMESTAMP = "certificate.tsr"
 _ENDING = ".dsse.json"
+_STAMP = ".tsr"
 _LARGEST = 20_000_000_000  # bytes of a bundle, unpacked
 _LOCATOR = "surebox_verify.kernels.KernelLocator"
 
@@ -32,15 +40,17 @@ def certify(arguments: Sequence[str] | None = None) -> None:
 
 def _run(command: Any, arguments: Sequence[str] | None) -> None:
     os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", _LOCATOR)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = command(sys.argv[1:] if arguments is None else list(arguments))
+        sys.exit(command(given))
     except UnreadableError as error:
-        sys.stderr.write(f"{error}\n")
-        status = 2
+        told = str(error)
     except OSError as error:
-        sys.stderr.write(f"{error.filename}: {error.strerror}\n")
-        status = 2
-    sys.exit(status)
+        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    sys.stderr.write(f"{told}\n")
+    if "--json" in given:
+        _print_json({"problems": [], "unchecked": [told], "verdict": "unchecked"})
+    sys.exit(2)
 
 
 def _verify(arguments: list[str]) -> int:
@@ -51,15 +61,20 @@ def _verify(arguments: list[str]) -> int:
     parser.add_argument("file", type=Path, help="a data file of the release, or its bundle.zip")
     parser.add_argument("--keys", type=Path, required=True, help="the service's key set, /.well-known/jwks.json")
     parser.add_argument("--certificate", type=Path, help="the envelope; by default FILE.dsse.json, or in the bundle")
-    parser.add_argument("--revocations", type=Path, help="the service's list, /v1/revocations")
+    parser.add_argument("--revocations", type=Path, help="the service's list, /v1/revocations; by default a bundle's")
+    parser.add_argument("--timestamp", type=Path, help="an authority's answer; by default FILE.tsr, or in the bundle")
+    parser.add_argument("--tsa-certificate", type=Path, help="the authority's root in PEM, and what lies between")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     given = parser.parse_args(arguments)
     from surebox_verify import verification
     from surebox_verify.keys import read_keys
 
     files, envelope = _files(given.file, given.certificate)
-    revocations = given.revocations.read_bytes() if given.revocations else None
-    report = verification.verify(files, envelope, read_keys(given.keys.read_bytes()), revocations=revocations)
+    bundled = files.pop(REVOCATIONS, None)
+    revocations = given.revocations.read_bytes() if given.revocations else bundled
+    keys, is_old = read_keys(given.keys.read_bytes()), given.revocations is None
+    stamp = _timestamp(given, files.pop(TIMESTAMP, None))
+    report = verification.verify(files, envelope, keys, revocations=revocations, bundled=is_old, timestamp=stamp)
     _print_json(report.as_json()) if given.json else _print(report)
     return report.exit_code
 
@@ -91,7 +106,6 @@ def _certify(arguments: list[str]) -> int:
         found = certify(
             table,
             given.statistic,
-            columns=names,
             weight=given.weighed or (None if weight else False),
             means=given.means,
             ddof=given.ddof,
@@ -116,19 +130,39 @@ def _files(path: Path, certificate: Path | None) -> tuple[dict[str, bytes], byte
     return {path.name: path.read_bytes()}, beside.read_bytes()
 
 
+def _timestamp(given: argparse.Namespace, bundled: bytes | None) -> "Given":
+    """What there is of a timestamp; one that lies about is checked too, but no fault of a verdict that nobody asked."""
+    from surebox_verify.timestamps import Given, read_authority
+
+    beside = given.file.with_name(given.file.name + _STAMP)
+    named = given.timestamp or (beside if bundled is None and beside.exists() else None)
+    authority = given.tsa_certificate and read_authority(given.tsa_certificate.read_bytes())
+    return Given(named.read_bytes() if named else bundled, authority, asked=bool(given.timestamp or authority))
+
+
 def _unpacked(path: Path) -> dict[str, bytes]:
-    """Data files, statistics and envelope of a bundle."""
+    """Data files, statistics, envelope and revocations of a bundle; its keys are nobody's reason to trust it."""
     try:
         with zipfile.ZipFile(path) as bundle:
-            wanted = [
-                each for each in bundle.infolist()
-                if each.filename.startswith("release.") or each.filename in {ENVELOPE, "statistics.json"}
-            ]  # fmt: skip
-            if sum(each.file_size for each in wanted) > _LARGEST:
-                raise UnreadableError(f"{path} unpacks to more than {_LARGEST} bytes")
-            return {each.filename: bundle.read(each) for each in wanted}
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+            return {each.filename: bundle.read(each) for each in _wanted(bundle, path)}
+    except UnreadableError:
+        raise
+    except (
+        zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, lzma.LZMAError, struct.error,
+        zlib.error,
+    ) as error:  # fmt: skip
         raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
+
+
+def _wanted(bundle: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
+    """What is verified of a bundle."""
+    named = {ENVELOPE, REVOCATIONS, TIMESTAMP, "statistics.json"}
+    wanted = [each for each in bundle.infolist() if each.filename.startswith("release.") or each.filename in named]
+    if len({each.filename for each in wanted}) < len(wanted):
+        raise UnreadableError(f"{path} has two files of one name")
+    if sum(each.file_size for each in wanted) > _LARGEST:
+        raise UnreadableError(f"{path} unpacks to more than {_LARGEST} bytes")
+    return wanted
 
 
 def _print(report: "Report") -> None:
@@ -136,13 +170,25 @@ def _print(report: "Report") -> None:
     sys.stdout.write(f"signature   {report.signature}\n")
     for name, same in report.files.items():
         sys.stdout.write(f"file        {name}: {'as certified' if same else 'NOT what was certified'}\n")
+    stamp = report.timestamp
+    told = "" if stamp.at is None else f", {stamp.at:%Y-%m-%d %H:%M:%S} UTC"
+    sys.stdout.write(f"timestamp   {stamp.status}{told}\n")
     sys.stdout.write(f"revocation  {report.revocation}\n")
     for each in report.statistics:
-        sys.stdout.write(f"{each.finding:<11} {each.kind}({', '.join(each.of)})\n")
+        sys.stdout.write(f"{each.finding:<11} {each.name}\n")
     for line in (*report.problems, *report.unchecked):
         sys.stdout.write(f"! {line}\n")
     sys.stdout.write(("All that is claimed holds.", "REFUTED.", "Not all could be checked.")[report.exit_code] + "\n")
 
 
 def _print_json(found: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(_finite(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """The same with null where there is no number that JSON has."""
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

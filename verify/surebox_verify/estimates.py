@@ -133,18 +133,18 @@ def components_of(statistic: Statistic, readings: Readings) -> int:
 def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) -> Work:
     """Prepare the columns, then the ranges."""
     used = []
-    axes = reading.axes(statistic)
+    axes = _in_order(reading, statistic)
     for axis in axes:
         used.append(reading.column(axis))
         yield 8
     if statistic.kind != "regression" and any(not np.isnan(reading.means(axis)[0]).all() for axis in axes):
-        return (yield from _with_means(reading, statistic, tuple(used), effort, ddof))
+        return (yield from _with_means(reading, statistic, axes, tuple(used), effort, ddof))
     found = yield from _work(statistic.kind, tuple(used), effort, ddof)
     if not _restricted(reading, statistic) or statistic.kind not in _PAIRS:
         return found
     if statistic.kind == "regression":  # what it reaches need not be such data
         return tuple(Range(each.outer, None, None) for each in found)
-    first, second = (Bounds(*reading.bounds(axis), reading.step(axis)) for axis in reading.axes(statistic))
+    first, second = (Bounds(*reading.bounds(axis), reading.step(axis)) for axis in axes)
     kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
     inner = yield from reached(kind, first, second, reading.counts, reading.weights, attained=reading.meaning.attained)
     form = ddof if statistic.kind == "covariance" else 0
@@ -152,21 +152,25 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
     return (combine(found[0].outer, of_sample.inner),)
 
 
-def _with_means(reading: Reading, statistic: Statistic, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
-    """Ranges of boxes with means: no wider than those of the bounds. Regressions are those of the bounds.
+def _in_order(reading: Reading, statistic: Statistic) -> tuple[Axis, ...]:
+    """The axes; a pair in an order that follows from its boxes: who computes it again may know it in another."""
+    axes = reading.axes(statistic)
+    return axes if statistic.kind == "regression" else tuple(sorted(axes, key=lambda axis: _bytes(reading, axis)))
 
-    A pair is taken in an order that follows from its boxes: who computes it again may know its columns in another.
-    """
+
+def _with_means(
+    reading: Reading, statistic: Statistic, axes: tuple[Axis, ...], used: tuple[BoxColumn, ...], effort: int, ddof: int
+) -> Work:
+    """Ranges of boxes with means: no wider than those of the bounds. Regressions are those of the bounds."""
     if statistic.kind in _PAIRS:
         kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
-        axes = sorted(zip(reading.axes(statistic), used, strict=True), key=lambda each: _bytes(reading, each[0]))
-        contents = [reading.content(axis) for axis, _ in axes]
+        contents = [reading.content(axis) for axis in axes]
         yield 256
         (narrow,) = yield from content_work(kind, contents[0], contents[1], effort)
-        (wide,) = yield from _work(kind, tuple(column for _, column in axes), effort, ddof)
+        (wide,) = yield from _work(kind, used, effort, ddof)
         form = ddof if kind == "covariance" else 0
         return (_meeting(wide, sample_form(narrow, int(reading.counts.sum()), form)),)
-    (axis,) = reading.axes(statistic)
+    (axis,) = axes
     yield 128
     return (yield from _one_with_means(statistic, reading.content(axis).column, used[0], effort, ddof))
 

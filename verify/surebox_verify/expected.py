@@ -26,6 +26,14 @@ _LEAST = 1e-200  # widths and shares below are as good as none: nothing overflow
 
 
 @dataclass(frozen=True)
+class Distribution:
+    """Where records of a numeric column are: (G + 1,) ends of bins, and the share of the records below each."""
+
+    edges: FloatArray
+    below: FloatArray
+
+
+@dataclass(frozen=True)
 class Expected:
     """Mean and variance of a record's value in each box, (B,) each."""
 
@@ -50,22 +58,49 @@ def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step
     origin, unit = float(lower.min()) - room, float(upper.max()) - float(lower.min()) + 2.0 * room
     if not unit > _LEAST:  # all boxes are one point, or as good as one
         return Expected(0.5 * (lower + upper), np.zeros(len(lower)))
-    low, high = (lower - room - origin) / unit, (upper + room - origin) / unit
-    edges = _edges(np.concatenate([low, high]))
+    edges, first, last, density = _density((lower - room - origin) / unit, (upper + room - origin) / unit, mass)
     middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
-    first = np.clip(np.searchsorted(edges, low, side="right") - 1, 0, len(middle) - 1)
-    last = np.clip(np.searchsorted(edges, high, side="left"), first + 1, len(middle))
-    share = mass / mass.sum()
-    density = _spread(first, last, share / np.maximum(edges[last] - edges[first], _LEAST)) * width
-    for _ in range(_ROUNDS):
-        density = density * _spread(first, last, share / np.maximum(_within(density, first, last), _LEAST))
-        density /= density.sum()
     inside = np.maximum(_within(density, first, last), _LEAST)
     mean = _within(density * middle, first, last) / inside
     second = _within(density * (middle**2 + width**2 / 12.0), first, last) / inside
     found = np.clip(origin + unit * mean, lower, upper)
     most = (upper - found) * (found - lower)  # of values between both ends with this mean
     return Expected(found, np.clip(unit * unit * (second - mean * mean), 0.0, np.maximum(most, 0.0)))
+
+
+def distribution(lower: FloatArray, upper: FloatArray, mass: FloatArray) -> Distribution | None:
+    """The density of a numeric column; None where all boxes are one point.
+
+    Parameters
+    ----------
+    lower, upper : (B,), bounds; of whole numbers half a unit beyond them.
+    mass : (B,), not negative, some above 0.
+
+    Notes
+    -----
+    O(B) a round, and a sort.
+    """
+    origin, unit = float(lower.min()), float(upper.max()) - float(lower.min())
+    if not unit > _LEAST:
+        return None
+    edges, _, _, density = _density((lower - origin) / unit, (upper - origin) / unit, mass)
+    return Distribution(origin + unit * edges, np.concatenate([[0.0], np.cumsum(density)]))
+
+
+def _density(
+    low: FloatArray, high: FloatArray, mass: FloatArray
+) -> tuple[FloatArray, np.ndarray, np.ndarray, FloatArray]:
+    """Ends of the bins, each box's first bin and the one after its last, and the mass of each bin."""
+    edges = _edges(np.concatenate([low, high]))
+    width = np.diff(edges)
+    first = np.clip(np.searchsorted(edges, low, side="right") - 1, 0, len(width) - 1)
+    last = np.clip(np.searchsorted(edges, high, side="left"), first + 1, len(width))
+    share = mass / mass.sum()
+    density = _spread(first, last, share / np.maximum(edges[last] - edges[first], _LEAST)) * width
+    for _ in range(_ROUNDS):
+        density = density * _spread(first, last, share / np.maximum(_within(density, first, last), _LEAST))
+        density /= density.sum()
+    return edges, first, last, density
 
 
 def expected_shares(sets: BoolArray, mass: FloatArray) -> FloatArray:

@@ -97,6 +97,19 @@ def question(found: Mapping[str, Any], *, ddof: int = 0) -> Question:
     )
 
 
+def name_of(published: Mapping[str, Any]) -> str:
+    """A published statistic as a person writes it; of a cross-table's cell the value of each column."""
+    kind, of = str(published.get("kind")), [str(each) for each in published.get("of") or ()]
+    values = [str(each) for each in published.get("values") or ()]
+    if kind == "crosstab":
+        of[: len(values)] = [f"{name}={value}" for name, value in zip(of, values, strict=False)]
+    elif values and of:
+        of[-1] += f"={'|'.join(values)}"
+    if published.get("p") is not None:
+        of.append(str(published["p"]))
+    return f"{kind}({', '.join(of)})"
+
+
 def computing(
     boxes: ReleasedBoxes, questions: Sequence[Question], meaning: Meaning | None = None
 ) -> Generator[float, None, list[dict[str, Any]]]:
@@ -132,18 +145,8 @@ def computing(
         if each.kind == "crosstab" and each.values is not None:
             first, second = (_code(boxes, name, value) for name, value in zip(each.of, each.values, strict=True))
             parts = (parts[first * len(boxes.codebooks[statistic.of[1] - len(boxes.numeric)]) + second],)
-        found.append(described(each, parts))
+        found.append({**described(each, parts), "terms": _terms(each, boxes)})
     return found
-
-
-def finished(steps: Generator[Any, None, T]) -> T:
-    """All steps at once."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
 
 
 def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
@@ -166,6 +169,31 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "exact": all(part.exact for part in parts),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
     }
+
+
+def _terms(each: Question, boxes: ReleasedBoxes) -> list[dict[str, Any]] | None:
+    """What the coefficients of a regression are of, where a predictor is nominal."""
+    if each.kind != "regression" or not set(each.of[1:]) & set(boxes.nominal):
+        return None
+    values = {
+        name: [value if value is None or isinstance(value, (bool, int, float)) else str(value) for value in book[1:]]
+        for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)
+    }
+    return terms(each.of[1:], values)
+
+
+def terms(predictors: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """What the coefficients of a regression are of, the intercept first.
+
+    Parameters
+    ----------
+    predictors : its columns without the target.
+    values : of the nominal ones all values but the first, which the others are compared with.
+    """
+    found: list[dict[str, Any]] = [{"column": None, "value": None}]
+    for name in predictors:
+        found += [{"column": name, "value": value} for value in values.get(name, (None,))]
+    return found
 
 
 def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> ReleasedBoxes:

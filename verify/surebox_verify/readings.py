@@ -9,15 +9,20 @@ with
     correlations are correlations, and dummies are regressors. The first value of a codebook has no dummy.
 w_b : (B,), weight of each record of a box: its design weight, times that of a weighed release; None where all count 1.
 A statistic is about the records that have its columns.
+
+Boxes stand in an order that follows from what they are. Searches and sums depend on the order a little; the rows of a
+file are in another than the boxes were when it was made, and whoever computes a range again shall find the same.
 """
 
+import hashlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.contents import ContentColumn, content_column
@@ -59,6 +64,7 @@ class Reading:
     _sides: dict[Axis, Side] = field(default_factory=dict)
     _contents: dict[Axis, ContentColumn] = field(default_factory=dict)
     _shares: dict[int, FloatArray] = field(default_factory=dict)
+    _values: dict[int, ValueSets] = field(default_factory=dict)
 
     @property
     def numeric(self) -> int:
@@ -118,7 +124,10 @@ class Reading:
 
     def values(self, column: int) -> ValueSets:
         """Sets of a nominal column."""
-        return sets_of_values(self.boxes.sets[column - self.numeric], attained=self.meaning.attained)
+        if column not in self._values:
+            sets = self.boxes.sets[column - self.numeric]
+            self._values[column] = sets_of_values(sets, attained=self.meaning.attained)
+        return self._values[column]
 
     def shares(self, column: int) -> FloatArray:
         """(B, m), how probable each value of a nominal column is."""
@@ -168,7 +177,7 @@ class Readings:
     weights: FloatArray | None = None
     _parts: dict[tuple[int, ...], Reading] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def incomplete(self) -> tuple[int, ...]:
         """Columns that some boxes lack."""
         count = self.boxes.lower.shape[1] + len(self.boxes.sets)
@@ -184,21 +193,31 @@ class Readings:
             self._parts[lacking] = self._taken(there)
         return self._parts[lacking]
 
-    def _taken(self, there: BoolArray) -> Reading:
-        whole = self.boxes
-        boxes = PublishedBoxes(whole.lower, whole.upper, whole.counts, sets=whole.sets, means=whole.means)
+    @cached_property
+    def _weights(self) -> FloatArray | None:
+        """w_b."""
         survey, weights = self.boxes.survey, self.weights
-        if not there.all():
-            boxes = replace(
-                boxes,
-                lower=boxes.lower[there],
-                upper=boxes.upper[there],
-                counts=boxes.counts[there],
-                sets=tuple(each[there] for each in boxes.sets),
-                means=None if boxes.means is None else (boxes.means[0][there], boxes.means[1][there]),
-            )
-            survey = None if survey is None else survey[there]
-            weights = None if weights is None else weights[there]
-        if survey is not None:
-            weights = survey if weights is None else weights * survey
-        return Reading(boxes, self.meaning, weights)
+        return survey if weights is None else weights if survey is None else weights * survey
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return _ordered(self.boxes, self._weights)
+
+    def _taken(self, there: BoolArray) -> Reading:
+        whole, weights = self.boxes, self._weights
+        taken = self._order[there[self._order]]
+        boxes = PublishedBoxes(
+            lower=whole.lower[taken],
+            upper=whole.upper[taken],
+            counts=whole.counts[taken],
+            sets=tuple(each[taken] for each in whole.sets),
+            means=None if whole.means is None else (whole.means[0][taken], whole.means[1][taken]),
+        )
+        return Reading(boxes, self.meaning, None if weights is None else weights[taken])
+
+
+def _ordered(boxes: PublishedBoxes, weights: FloatArray | None) -> IntArray:
+    """(B,), the boxes by all that is published of them, whatever order their columns are in. O(B log B) for each."""
+    of_boxes = [*boxes.lower.T, *boxes.upper.T, boxes.counts, *([] if weights is None else [weights])]
+    of_boxes += [each for ends in (*(boxes.means or ()), *boxes.sets) for each in ends.T]
+    return np.lexsort(sorted(of_boxes, key=lambda each: hashlib.sha256(np.sort(each).tobytes()).digest()))

@@ -7,9 +7,11 @@ place; `consistent` where it contains what data consistent with the boxes reach 
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+import numpy as np
 
 from surebox_verify.certificate import (
     STATISTICS,
@@ -20,14 +22,20 @@ from surebox_verify.certificate import (
     statistics_digest,
 )
 from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.steps import finished
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, signed_by, worth
-from surebox_verify.questions import KINDS, computing, finished, question, with_values
+from surebox_verify.questions import KINDS, computing, name_of, question, with_values
 from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, weight_of
 from surebox_verify.released.files import format_of, numbers
+from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
 _UNITS = 4
+#: What reading and computing answer a damaged file with.
+_UNREAD = (ValueError, ArithmeticError, LookupError, MemoryError, OSError)
 _NUMBERS = ("integer", "number")
+_SINCE = "since"
+NO_TIMESTAMP = Given()
 _ANY = (-math.inf, math.inf)
 
 
@@ -43,8 +51,9 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class StatisticFinding:
-    """One published statistic, and its range as it was computed again."""
+    """One published statistic, by the name that `surebox-certify` takes, and its range as it was computed again."""
 
+    name: str
     kind: str
     of: tuple[str, ...]
     finding: Finding
@@ -61,7 +70,8 @@ class Report:
     release : its id; None where there is no certificate to say so.
     signature, signed_by : what the signatures are worth together, and each.
     files : by name, whether it is what was certified.
-    revocation : `unknown` without a list, `not revoked`, or since when it is.
+    timestamp : when an authority saw the certificate, and what that is worth.
+    revocation : `unknown` without a list, `not revoked` (by a list from a bundle: by when), or since when it is.
     statistics : one a published statistic.
     problems : all that is wrong, in words.
     unchecked : all that could not be checked.
@@ -71,6 +81,7 @@ class Report:
     signature: KeyStatus
     signed_by: Sequence[Signed]
     files: Mapping[str, bool]
+    timestamp: Timestamp
     revocation: str
     statistics: Sequence[StatisticFinding]
     problems: Sequence[str]
@@ -83,7 +94,9 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
-        return asdict(self) | {"verdict": ("holds", "refuted", "unchecked")[self.exit_code]}
+        at = self.timestamp.at
+        stamp = asdict(self.timestamp) | {"at": None if at is None else at.isoformat().replace("+00:00", "Z")}
+        return asdict(self) | {"timestamp": stamp, "verdict": ("holds", "refuted", "unchecked")[self.exit_code]}
 
 
 def verify(
@@ -92,6 +105,8 @@ def verify(
     keys: Mapping[str, PublicKey],
     *,
     revocations: bytes | None = None,
+    bundled: bool = False,
+    timestamp: Given = NO_TIMESTAMP,
     recompute: bool = True,
 ) -> Report:
     """Verify files of one release against its certificate.
@@ -102,6 +117,8 @@ def verify(
     envelope : the certificate as it is served.
     keys : the service's.
     revocations : the service's list as it is served; None where there is none.
+    bundled : whether the list came with the files: it is as old as they are.
+    timestamp : what there is of one.
     recompute : whether ranges are computed again.
 
     Raises
@@ -111,6 +128,8 @@ def verify(
     """
     signed = read_envelope(envelope)
     certificate = read_certificate(signed)
+    listed, unchecked = _listed(revocations, keys)
+    keys = _trusted(keys, listed)
     signatures = signed_by(signed, keys, at=certificate.issued_at)
     signature = worth(signatures)
     same = {name: _is_certified(name, data, certificate) for name, data in files.items()}
@@ -118,25 +137,30 @@ def verify(
     problems += [f"{name}: not what was certified" for name, right in same.items() if not right]
     if certificate.digests.get(STATISTICS) != statistics_digest(certificate.statistics):
         problems.append("statistics: not those whose digest was certified")
-    revocation, unchecked = _revocation(revocations, signed, keys)
-    if revocation not in {"unknown", "not revoked"}:
+    stamp = check(timestamp, envelope, issued_at=certificate.issued_at)
+    if stamp.status is TimestampStatus.WRONG:
+        problems.append(f"timestamp: {stamp.why}")
+    elif stamp.status is not TimestampStatus.VERIFIED and timestamp.asked:
+        unchecked.append(f"timestamp: {stamp.why}")
+    revocation = _revocation(listed, signed, bundled=bundled)
+    if revocation.startswith(_SINCE):
         problems.append(f"revoked: {revocation}")
     data = {name: raw for name, raw in files.items() if name != STATISTICS}
     statistics: list[StatisticFinding] = []
     if recompute and data:
         try:
-            statistics = _recomputed(*_easiest(data), certificate)
-        except (UndefinedStatisticError, ValueError) as error:
+            with np.errstate(all="ignore"):  # what is not as certified may overflow anything
+                statistics = _recomputed(*_easiest(data), certificate)
+        except (UndefinedStatisticError, *_UNREAD) as error:
             unchecked.append(f"statistics: {error}")
     for each in statistics:
-        told = f"{each.kind}({', '.join(each.of)})"
         if each.finding is Finding.CONTRADICTED:
-            problems.append(f"{told}: {each.published} published, {each.recomputed} follows from the data file")
+            problems.append(f"{each.name}: {each.published} published, {each.recomputed} follows from the data file")
         elif each.finding is Finding.NOT_CHECKED:
-            unchecked.append(f"{told}: this version cannot compute it")
+            unchecked.append(f"{each.name}: this version cannot compute it")
     return Report(
-        release=certificate.release, signature=signature, signed_by=signatures, files=same, revocation=revocation,
-        statistics=statistics, problems=problems, unchecked=unchecked,
+        release=certificate.release, signature=signature, signed_by=signatures, files=same, timestamp=stamp,
+        revocation=revocation, statistics=statistics, problems=problems, unchecked=unchecked,
     )  # fmt: skip
 
 
@@ -146,19 +170,32 @@ def _is_certified(name: str, data: bytes, certificate: Certificate) -> bool:
     return digest in certificate.digests.values() and certificate.digests.get(name, digest) == digest
 
 
-def _revocation(raw: bytes | None, signed: Envelope, keys: Mapping[str, PublicKey]) -> tuple[str, list[str]]:
+def _listed(raw: bytes | None, keys: Mapping[str, PublicKey]) -> tuple[Revocations | None, list[str]]:
+    """What is revoked, if a key that is not revoked itself says so; and why it cannot be told."""
     if raw is None:
-        return "unknown", []
+        return None, []
     try:
         envelope = read_envelope(raw)
         found: Revocations = read_revocations(envelope)
     except UnreadableError as error:
-        return "unknown", [f"revocations: {error}"]
-    status = worth(signed_by(envelope, keys, at=found.issued_at))
-    if status is not KeyStatus.VALID:
-        return "unknown", [f"revocations: {status}"]
-    since = found.revoked.get(signed.sha256)
-    return ("not revoked" if since is None else f"since {since}"), []
+        return None, [f"revocations: {error}"]
+    status = worth(signed_by(envelope, _trusted(keys, found), at=found.issued_at))
+    return (found, []) if status is KeyStatus.VALID else (None, [f"revocations: {status}"])
+
+
+def _trusted(keys: Mapping[str, PublicKey], listed: Revocations | None) -> Mapping[str, PublicKey]:
+    """The keys as a list of revocations leaves them: it may be younger than the key set."""
+    named = {} if listed is None else listed.keys
+    return {name: replace(key, revoked=key.revoked or name in named) for name, key in keys.items()}
+
+
+def _revocation(listed: Revocations | None, signed: Envelope, *, bundled: bool) -> str:
+    if listed is None:
+        return "unknown"
+    since = listed.revoked.get(signed.sha256)
+    if since is not None:
+        return f"{_SINCE} {since}"
+    return f"not revoked by {listed.issued_at:%Y-%m-%d %H:%M} UTC" if bundled else "not revoked"
 
 
 def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
@@ -182,6 +219,7 @@ def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[Statis
         again = {id(each): one["guaranteed"] for each, one in zip(asked, found, strict=True)}
     return [
         StatisticFinding(
+            name=name_of(each),
             kind=str(each.get("kind")),
             of=tuple(str(column) for column in each.get("of") or ()),
             finding=_finding(each, id(each) in again, again.get(id(each))),

@@ -11,11 +11,11 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
@@ -40,7 +40,6 @@ from workers.engine.fan_out import join, split
 from workers.engine.gate import Gate
 from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
 from workers.engine.publish import succeed
-from workers.engine.randomness import new_generator
 from workers.engine.registry import known, runner_for
 from workers.engine.resources import WorkerResources
 from workers.engine.scratch import scratch_folder
@@ -48,7 +47,7 @@ from workers.engine.traces import Traces
 from workers.engine.warming import at_work
 from workers.methods.context import CancelRequestedError, JobContext, ShutdownRequestedError
 from workers.methods.outcome import Outcome
-from workers.methods.protocol import Checkpointing, Runner, SplitRequestedError
+from workers.methods.protocol import Checkpointing, SplitRequestedError, Stepwise
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
@@ -139,44 +138,44 @@ class Attempt:
         runner = runner_for(self._claimed.method)
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
         job = with_secrets(runner, job, self._claimed, self._resources)
-        state, rng, steps = self._begin(runner, job)
+        return job, self._step_through(runner, job) if isinstance(runner, Stepwise) else runner.run(job)
+
+    def _step_through(self, runner: Stepwise[Any], job: JobContext) -> Outcome:
+        state, job, steps = self._begin(runner, job)
         while not runner.done(state):
             try:
                 self._heart.check()
             except ShutdownRequestedError:
-                self._checkpoint(runner, state, rng, steps, now=True)
+                self._checkpoint(runner, state, job, steps, now=True)
                 raise
-            state = runner.step(state, rng=rng)
+            state = runner.step(state, job)
             steps += 1
             self._heart.report(runner.progress(state))
-            self._checkpoint(runner, state, rng, steps)
-        return job, runner.finish(state, job, rng=rng)
+            self._checkpoint(runner, state, job, steps)
+        return runner.finish(state, job)
 
-    def _checkpoint(
-        self, runner: Runner[Any], state: Any, rng: np.random.Generator, steps: int, *, now: bool = False
-    ) -> None:
+    def _checkpoint(self, runner: Stepwise[Any], state: Any, job: JobContext, steps: int, *, now: bool = False) -> None:
         taker = self._checkpoints
         if taker is None or not isinstance(runner, Checkpointing) or not (now or taker.due()):
             return
         try:
-            taker.save(runner, state, rng=rng, steps=steps)
+            taker.save(runner, state, rng=job.rng, steps=steps)
         except (StorageFullError, UnavailableError) as error:  # the job itself can go on without
             log.warning("job.not_checkpointed", error=type(error).__name__)
             taker.postpone()
 
-    def _begin(self, runner: Runner[Any], job: JobContext) -> tuple[Any, np.random.Generator, int]:
+    def _begin(self, runner: Stepwise[Any], job: JobContext) -> tuple[Any, JobContext, int]:
         if isinstance(runner, Checkpointing):
             self._checkpoints = Checkpoints(job, self._resources, attempt=self._claimed.attempt)
             taken = self._checkpoints.last(runner) if self._claimed.attempt > 1 else None
             if taken is not None:
                 log.info("job.resumed", steps=taken.steps)
-                return runner.unpack(job, taken.arrays), taken.rng, taken.steps
-        rng = new_generator(self._claimed.seed)
+                return runner.unpack(job, taken.arrays), replace(job, rng=taken.rng), taken.steps
         state = join(runner, job, self._claimed, self._resources)
         if state is None:
-            state = runner.init(job, rng=rng)
+            state = runner.init(job)
             split(runner, state, job, self._claimed, self._resources)
-        return state, rng, 0
+        return state, job, 0
 
     def _tick(self, progress: Progress) -> None:
         self._heart.report(progress)

@@ -2,7 +2,6 @@
 
 import hmac
 from dataclasses import replace
-from typing import Any
 
 import structlog
 
@@ -12,12 +11,12 @@ from app.secrets.keep import column_secrets, seal_anew
 from app.secrets.seal import service_sealer
 from workers.engine.resources import WorkerResources, resources
 from workers.methods.context import JobContext
-from workers.methods.protocol import Keyed, Runner
+from workers.methods.protocol import AnyRunner, Keyed
 
 log = structlog.get_logger(__name__)
 
 
-def with_secrets(runner: Runner[Any], job: JobContext, claimed: Claim, at: WorkerResources) -> JobContext:
+def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerResources) -> JobContext:
     """The job with the secrets that its runner is keyed by; under a given seed they follow from that.
 
     Raises

@@ -4,18 +4,26 @@ Each method has a mark beside the kernels once it has been run through, so that 
 """
 
 import fcntl
+import os
+import signal
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Final
 
+from app.processes.cores import usable_cores
+from app.processes.parent_death_signal import die_with
 from surebox_verify.kernels import folder, is_there, remove_old, sources
 from workers.engine.registry import RUNNERS, runner_for
-from workers.methods.protocol import Warming
+from workers.methods.protocol import warmings_of
 
-_MARKS = "done"
+_MARKS: Final = "done"
+_MOST_PROCESSES: Final = 4  # the longest part takes a third of all
 
 
 def main(methods: list[str]) -> None:
@@ -25,24 +33,52 @@ def main(methods: list[str]) -> None:
 
 
 def compile_kernels(methods: Iterable[str], *, say: Callable[[str], None]) -> None:
-    """Compile what is missing, one process at a time; the others then find what it made."""
+    """Compile what is missing, on all cores; who calls meanwhile waits, and finds what was made."""
     with _alone():
-        for method in uncompiled(methods):
-            say(f"  {method} …")
-            began = time.monotonic()
-            with tempfile.TemporaryDirectory(prefix="surebox-warming-") as scratch:
-                runner = runner_for(method)
-                if isinstance(runner, Warming):
-                    runner.warm(Path(scratch))
-            mark = _mark(method)
-            mark.parent.mkdir(exist_ok=True)
-            mark.touch()
-            say(f"  {method}: {time.monotonic() - began:.0f} s")
+        missing = uncompiled(methods)
+        parts = [(method, part) for method in missing for part in range(len(warmings_of(runner_for(method))))]
+        left = Counter(method for method, _ in parts)
+        seconds = Counter[str]()
+        for method in missing:
+            if method not in left:
+                _mark_done(method)
+        for method, took in _compiled(parts):
+            left[method] -= 1
+            seconds[method] += round(took)
+            if not left[method]:
+                _mark_done(method)
+                say(f"  {method}: {seconds[method]} s of one core")
+
+
+def _compiled(parts: Sequence[tuple[str, int]]) -> Iterator[tuple[str, float]]:
+    """Compile parts of methods side by side; their methods, and what they took, as they end."""
+    if not parts:
+        return
+    with ProcessPoolExecutor(
+        min(usable_cores(), _MOST_PROCESSES, len(parts)),
+        mp_context=get_context("spawn"),
+        initializer=die_with,
+        initargs=(os.getpid(), signal.SIGKILL),
+    ) as pool:
+        yield from (each.result() for each in as_completed([pool.submit(_compile, *part) for part in parts]))
+
+
+def _compile(method: str, part: int) -> tuple[str, float]:
+    """Run through one part of what a method's jobs need; the method, and the seconds it took."""
+    began = time.monotonic()
+    warmings_of(runner_for(method))[part]()
+    return method, time.monotonic() - began
 
 
 def uncompiled(methods: Iterable[str]) -> list[str]:
     """Those of the methods that have not been run through with these sources and tools."""
     return [method for method in methods if not _mark(method).exists()]
+
+
+def _mark_done(method: str) -> None:
+    mark = _mark(method)
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
 
 
 def _mark(method: str) -> Path:

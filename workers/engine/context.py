@@ -11,6 +11,7 @@ from app.db.repositories.claims import Claim
 from app.errors import NotFoundError
 from app.settings import Settings
 from workers.engine.input_files import InputFiles
+from workers.engine.randomness import new_generator
 from workers.engine.resources import WorkerResources
 from workers.methods.context import JobContext, Limits, Part
 
@@ -30,6 +31,7 @@ def job_context(
         limits=_limits(resources.settings),
         threads=resources.threads,
         part=None if claimed.part is None else Part(claimed.part, claimed.parts or 1),
+        rng=new_generator(claimed.seed),
         lay=InputFiles(claimed, resources, scratch=scratch).lay,
         on_tick=on_tick,
     )

@@ -3,7 +3,7 @@
 What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,13 +33,15 @@ class Recognised:
 
     dataset_id: str
     owner: str
-    fingerprints: frozenset[str]
+    #: With what it says that another dataset has one too, in bits.
+    fingerprints: Mapping[str, float]
     sketches: tuple[RowSketch, ...]
 
 
 def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> Recognised:
     """Fingerprints of a dataset's columns, and sketches of its rows over all and over each known set of columns."""
-    from workers.frames.hashed_cells import cell_hashes, columns_of, fingerprint
+    from workers.algorithms.tables.sketches import bits
+    from workers.frames.hashed_cells import cell_hashes, columns_of, counts, fingerprint
 
     key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
     names = sorted(columns_of(path))
@@ -47,11 +49,11 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
     with at.database.read() as connection:
         known = families.column_sets(connection, owner=owner)
     wanted = {tuple(names), *(one for one in known if cells.keys() >= set(one))}
-    found = (fingerprint(one, key=key) for one in cells.values())
+    found = {fingerprint(one, key=key): bits(counts(one)) for one in cells.values()}
     return Recognised(
         dataset_id,
         owner,
-        frozenset(one for one in found if one is not None),
+        {one: told for one, told in found.items() if one is not None},
         tuple(_sketched(cells, columns, key) for columns in sorted(wanted)),
     )
 
@@ -101,13 +103,14 @@ def _found(connection: Connection, found: Recognised) -> str:
 
 def _same(connection: Connection, found: Recognised) -> set[str]:
     """Families whose data have columns or rows in common with these."""
-    from workers.algorithms.tables.sketches import same_rows
+    from workers.algorithms.tables.sketches import BITS, same_rows
 
     alike = families.alike(connection, owner=found.owner, fingerprints=found.fingerprints)
     same = {
         family_id
         for family_id, (shared, every) in alike.items()
-        if shared >= min(_ALIKE, every, len(found.fingerprints)) > 0
+        if len(shared) >= min(_ALIKE, every, len(found.fingerprints)) > 0
+        if sum(found.fingerprints[one] for one in shared) >= BITS
     }
     for mine in found.sketches:
         for known in families.sketches(connection, owner=found.owner, columns=mine.columns):

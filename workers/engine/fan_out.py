@@ -9,10 +9,10 @@ from app.observability.job_metrics import WORKER_SECONDS
 from workers.engine.input_files import InputFiles
 from workers.engine.resources import WorkerResources
 from workers.methods.context import JobContext
-from workers.methods.protocol import Runner, SplitRequestedError, Splitting
+from workers.methods.protocol import SplitRequestedError, Splitting, Stepwise
 
 
-def join(runner: Runner[Any], job: JobContext, claimed: Claim, resources: WorkerResources) -> Any:
+def join(runner: Stepwise[Any], job: JobContext, claimed: Claim, resources: WorkerResources) -> Any:
     """The state of a whole whose parts have ended; None for a job that has none."""
     if claimed.parts is None or claimed.parent_id is not None or not isinstance(runner, Splitting):
         return None
@@ -23,7 +23,7 @@ def join(runner: Runner[Any], job: JobContext, claimed: Claim, resources: Worker
     return runner.join(job, [json.loads(path.read_bytes()) for path in paths])
 
 
-def split(runner: Runner[Any], state: Any, job: JobContext, claimed: Claim, resources: WorkerResources) -> None:
+def split(runner: Stepwise[Any], state: Any, job: JobContext, claimed: Claim, resources: WorkerResources) -> None:
     """Leave the job's work to parts if there is enough of it, and more than one process to do it.
 
     Raises

@@ -11,12 +11,15 @@ from typing import Any, Final
 from uuid import uuid4
 
 from app.contracts.families import Composition
-from app.contracts.releases import ReleaseFormat
+from app.contracts.findings import Finding
+from app.contracts.inputs import ReleaseInput
+from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.contracts.review import Review
 from app.db.repositories import families, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import LedgerEntry, RowSketch
 from app.storage.protocol import Storage
+from workers.engine.demands import Audited, unmet
 from workers.engine.families import Recognised, join_family, recognised, sketched
 from workers.engine.publish import Stored, StoredRelease, store
 from workers.engine.randomness import new_generator
@@ -47,6 +50,11 @@ class Candidate:
         """The base of the series that it is a later release of: no dataset was read."""
         return self.spec.get("base_release_id")
 
+    @property
+    def previous(self) -> str | None:
+        """The release whose boxes it has, of a new version of the data."""
+        return self.spec.get("previous_release_id")
+
 
 def own_ledger(candidate: Candidate) -> Path | None:
     """What is kept of the release once it is published; None for a method of which its name says all."""
@@ -62,9 +70,11 @@ def own_ledger(candidate: Candidate) -> Path | None:
 
 def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     """Compose the release with what was published of its family until now; a series adds nothing to its base."""
-    if candidate.dataset is None or candidate.base is not None:
-        return _review_of_series(candidate, at)
-    from workers.methods.released.composed import composed_with, finding, repeated_content
+    if candidate.base is not None:
+        return _review_of_series(candidate, at, base=candidate.base)
+    if candidate.dataset is None:
+        raise ValueError("only a series is made without its data")
+    from workers.methods.released.composed import composed_with, finding, repeated_content, with_versions
 
     family_id = _family(candidate.dataset, candidate, at)
     with at.database.unit_of_work() as unit:
@@ -72,8 +82,14 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id)
     spec, own = candidate.spec, own_ledger(candidate)
     there = {} if own is None else {_digest(own): own}
-    earlier = [_fetched(one, candidate.scratch, at.storage, there) for one in entries if not _of_series(one, entries)]
+    versions = _versions_before(candidate, entries)
+    told = [one for one in entries if one.release_id not in versions and not _of_series(one, entries)]
+    earlier = [_fetched(one, candidate.scratch, at.storage, there) for one in told]
     found = composed_with(candidate.dataset, spec, own, earlier, rng=new_generator(None))
+    if own is not None and (last := versions.get(candidate.previous or "")) is not None:
+        before = None if last.composed is None else Composition.model_validate(last.composed)
+        released = _fetched(last, candidate.scratch, at.storage, there).ledger
+        found = with_versions(found, own, released, before, alone=not earlier)
     stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier))
     return Review(
         findings=tuple(one for one in stands if one is not None),
@@ -91,12 +107,12 @@ def sketch_released(candidate: Candidate, *, at: WorkerResources) -> RowSketch |
     return sketched(candidate.dataset, columns, owner=candidate.owner, at=at)
 
 
-def _review_of_series(candidate: Candidate, at: WorkerResources) -> Review:
+def _review_of_series(candidate: Candidate, at: WorkerResources, *, base: str) -> Review:
     """What the family left before is what it leaves after: the release is a function of its base as published."""
     from workers.methods.released.composed import finding_of_series
 
     with at.database.unit_of_work() as unit:
-        family_id = releases.family_of(unit.connection, release_id=candidate.base or "")
+        family_id = releases.family_of(unit.connection, release_id=base)
         published = None if family_id is None else families.lock(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id or "")
     last = next((one.composed for one in reversed(entries) if one.composed is not None), None)
@@ -115,6 +131,16 @@ def _family(dataset: Path, candidate: Candidate, at: WorkerResources) -> str:
     found: Recognised = recognised(dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
     with at.database.unit_of_work() as unit:
         return join_family(unit.connection, found)
+
+
+def _versions_before(candidate: Candidate, entries: list[LedgerEntry]) -> dict[str, LedgerEntry]:
+    """The releases whose boxes a new version has: between them it shows nothing that fewer than k records did."""
+    there, found = {one.release_id: one for one in entries}, dict[str, LedgerEntry]()
+    following = candidate.previous
+    while following is not None and following in there and following not in found:
+        found[following] = there[following]
+        following = there[following].previous_release_id
+    return found
 
 
 def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:
@@ -148,6 +174,7 @@ class Gate:
         self._claimed, self._at, self._storage = claimed, at, storage
         self._candidate: Candidate | None = None
         self._stored: Stored | None = None
+        self._unmet: tuple[Finding, ...] = ()
 
     @property
     def stored(self) -> Stored:
@@ -171,13 +198,28 @@ class Gate:
             job.tick(_SHARE, STAGE)
             ledger = self._keep(self._candidate, stored.release)
             sketch = sketch_released(self._candidate, at=at)
-            stored = replace(stored, review=review(self._candidate, at=at), ledger=ledger, sketch=sketch)
+            self._unmet = self._demanded(job, self._candidate, stored.release)
+            stored = replace(stored, review=self._review(self._candidate), ledger=ledger, sketch=sketch)
         self._stored = stored
 
     def review_again(self) -> None:
         """Something of the same data was published since: compose the release with that too."""
         if self._candidate is not None:
-            self._stored = replace(self.stored, review=review(self._candidate, at=self._at))
+            self._stored = replace(self.stored, review=self._review(self._candidate))
+
+    def _review(self, candidate: Candidate) -> Review:
+        """The composition, which may have to be computed again, and what was found of the release itself."""
+        composed = review(candidate, at=self._at)
+        return replace(composed, findings=(*composed.findings, *self._unmet))
+
+    def _demanded(self, job: JobContext, candidate: Candidate, release: StoredRelease) -> tuple[Finding, ...]:
+        draft = release.draft
+        columns = tuple(ReleaseColumn.model_validate(one) for one in draft.columns)
+        made = ReleaseInput(
+            id=release.id, method=candidate.spec["method"], dataset_id=candidate.dataset_id, rows=draft.rows,
+            columns=columns, flags=release.flags, spec=candidate.spec, key=release.id,
+        )  # fmt: skip
+        return unmet(job, Audited(made, candidate.release), fraction=_SHARE, stage=STAGE)
 
     def _keep(self, candidate: Candidate, release: StoredRelease) -> tuple[str, int] | None:
         path = own_ledger(candidate)

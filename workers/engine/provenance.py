@@ -87,6 +87,8 @@ def public_document(claimed: Claim, finished_at: datetime, published: Published 
     else:
         source = document.entity(f"surebox:{base.id}", {"prov:label": "the base release of the series"})
     document.used(job, source)
+    if (previous := claimed.inputs.releases.get("previous_release_id")) is not None:
+        document.used(job, document.entity(f"surebox:{previous.id}", {"prov:label": "the release whose boxes it has"}))
     if published is not None:
         _derive(document, job, [source], _release(document, published), finished_at)
     return _serialized(document)

@@ -104,6 +104,8 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
         _insert_ledger(connection, new, stored)
     _publish_draft(connection, claimed, stored, settings)
+    if stored.recognised is not None:
+        families.lock_recognising(connection, owner=stored.recognised.owner)
     if stored.dataset is not None:
         _set_ready(connection, stored.dataset)
     if stored.recognised is not None:
@@ -181,6 +183,7 @@ def _store_result(claimed: Claim, outcome: Outcome, *, storage: Storage, setting
 
 def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes: bool) -> Decision:
     """Whether the release is published now; of two jobs of the same data the second waits here for the first."""
+    families.lock_joining(connection, owner=claimed.owner)
     decision = decide(
         connection,
         review=stored.review,
@@ -217,6 +220,7 @@ def _record_published(connection: Connection, new: releases.NewRelease, review: 
         id=new.id, owner=new.owner, job_id=new.job_id, dataset_id=new.dataset_id, method=new.method, state=new.state,
         made_by=new.made_by, findings=review.findings, family_id=review.family_id, composed_after=review.composed_after,
         composed=review.composed, allow_repeat=new.allow_repeat, base_release_id=new.base_release_id,
+        previous_release_id=new.previous_release_id,
     )  # fmt: skip
     record_published(
         connection, release=release, key_id=new.made_by, accepted=stood, composed=review.composed, by_job=True
@@ -236,7 +240,8 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) 
 def _insert_release(
     connection: Connection, claimed: Claim, release: StoredRelease, *, review: Review, state: ReleaseState
 ) -> releases.NewRelease:
-    base, draft = claimed.inputs.releases.get("base_release_id"), release.draft
+    named, draft = claimed.inputs.releases, release.draft
+    base, previous = named.get("base_release_id"), named.get("previous_release_id")
     dataset_id = _made_from(claimed).id if base is None else base.dataset_id
     new = releases.NewRelease(
         id=release.id,
@@ -258,6 +263,7 @@ def _insert_release(
         composed=review.composed,
         allow_repeat=bool(claimed.spec.get("allow_repeat")),
         base_release_id=None if base is None else base.id,
+        previous_release_id=None if previous is None else previous.id,
     )
     releases.insert_release(connection, new=new, files=release.files)
     if release.link is not None:

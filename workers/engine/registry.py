@@ -5,38 +5,32 @@ been forked (thread pools do not survive a fork).
 """
 
 from importlib import import_module
-from typing import Any
+from typing import Final
 
 from app.contracts.methods import SPECS
-from workers.methods.protocol import Runner
+from workers.methods.protocol import AnyRunner
 
-#: method -> "module:attribute" of its runner, an instance or a class without arguments.
-RUNNERS: dict[str, str] = {
-    "boxes": "workers.methods.boxes.runner:BoxesRunner",
-    "composition": "workers.methods.composition.runner:CompositionRunner",
-    "condensation": "workers.methods.condensation.runner:CondensationRunner",
+#: Methods that share a runner's module with others, or have a name of their own.
+_ELSEWHERE: Final[dict[str, str]] = {
     "classify": "workers.methods.queries.runner:ClassifyRunner",
     "count": "workers.methods.queries.runner:CountRunner",
-    "determination": "workers.methods.determination.runner:DeterminationRunner",
-    "frontier": "workers.methods.frontier.runner:FrontierRunner",
-    "group": "workers.methods.group.runner:GroupRunner",
-    "group_profile": "workers.methods.group_profile.runner:GroupProfileRunner",
-    "influence": "workers.methods.influence.runner:InfluenceRunner",
     "job_report": "workers.methods.report.runner:JobReportRunner",
-    "linkage": "workers.methods.linkage.runner:LinkageRunner",
-    "ingest": "workers.methods.ingest.runner:IngestRunner",
     "release_report": "workers.methods.report.runner:ReleaseReportRunner",
-    "publication": "workers.methods.publication.runner:PublicationRunner",
     "statistics": "workers.methods.queries.statistics:StatisticsRunner",
-    "swap_detection": "workers.methods.swap_detection.runner:SwapDetectionRunner",
-    "swaps": "workers.methods.swaps.runner:SwapsRunner",
-    "table": "workers.methods.table.runner:TableRunner",
-    "uncertain": "workers.methods.uncertain.runner:UncertainRunner",
 }
+
+
+def _usual(method: str) -> str:
+    """Where the runner of a method is that has a folder of its own."""
+    return f"workers.methods.{method}.runner:{method.title().replace('_', '')}Runner"
+
+
+#: method -> "module:attribute" of its runner, an instance or a class without arguments.
+RUNNERS: dict[str, str] = {method: _usual(method) for method in SPECS} | _ELSEWHERE
 
 #: Versions of specifications that a method added from outside understands.
 _versions: dict[str, range] = {}
-_loaded: dict[str, Runner[Any]] = {}
+_loaded: dict[str, AnyRunner] = {}
 
 
 def register(method: str, target: str, *, versions: range = range(1, 2)) -> None:
@@ -60,7 +54,7 @@ def _understood(method: str) -> range:
     return range(spec.oldest, spec.version + 1)
 
 
-def runner_for(method: str) -> Runner[Any]:
+def runner_for(method: str) -> AnyRunner:
     """The runner of a method, imported at its first use.
 
     Raises

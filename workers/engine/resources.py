@@ -13,7 +13,8 @@ from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 
 #: Sent by the worker's main process to its children when it is told to stop. It is blocked everywhere and never
-#: handled: a pending signal is a flag that a thread can read while the main thread is inside a native kernel.
+#: handled: a pending signal is a flag that a thread can read while the main thread is inside a native kernel. A main
+#: process that dies takes its children with it: on Linux Celery asks the kernel for that, elsewhere they end their job.
 STOP_SIGNAL = signal.SIGUSR2
 
 
@@ -28,7 +29,6 @@ class WorkerResources:
     queue: JobQueue
     worker: str
     threads: int
-    parent: int
 
     @classmethod
     def open(cls, settings: Settings, *, threads: int) -> Self:
@@ -41,12 +41,11 @@ class WorkerResources:
             queue=JobQueue(settings),
             worker=f"{socket.gethostname()}:{os.getpid()}",
             threads=threads,
-            parent=os.getppid(),
         )
 
     def stopping(self) -> bool:
-        """Whether the worker was told to stop, or has died and left this child alone."""
-        return STOP_SIGNAL in signal.sigpending() or os.getppid() != self.parent
+        """Whether the worker was told to stop."""
+        return STOP_SIGNAL in signal.sigpending()
 
     def close(self) -> None:
         """Close the connections."""

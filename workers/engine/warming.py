@@ -24,7 +24,7 @@ from app.processes.compiler import COMPILE
 from app.processes.tied import tied_to_parent
 from app.settings import Settings
 from workers.engine.registry import RUNNERS, runner_for
-from workers.methods.protocol import Warming
+from workers.methods.protocol import warmings_of
 
 #: How soon a job is noticed.
 _LOOK_SECONDS = 0.1
@@ -82,12 +82,10 @@ def _warm(settings: Settings, queues: frozenset[str]) -> None:
         if missing:
             _compile(settings, missing)
         for method in mine:
-            runner = runner_for(method)
-            if isinstance(runner, Warming):
+            for warm in warmings_of(runner_for(method)):
                 while busy(settings):
                     time.sleep(_LOOK_SECONDS)
-                with tempfile.TemporaryDirectory(prefix="surebox-warming-") as scratch:
-                    runner.warm(Path(scratch))
+                warm()
         log.info("warming.done", compiled=len(missing))
     except Exception as error:  # noqa: BLE001 - whatever it is, the first job will tell
         log.warning("warming.failed", **described(error))

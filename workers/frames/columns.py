@@ -8,11 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-#: Every integer up to this size is a double; beyond it only some are.
-EXACT_INTEGER = 2**53
 #: Types of columns that are read as numbers.
 NUMBERS = frozenset({pa.int64(), pa.float64(), pa.date32()})
 
@@ -22,8 +19,7 @@ class FloatTable:
     """Numeric columns as doubles.
 
     A double holds every integer up to 2^53. Larger ones become the nearest double, so two different integers may become
-    one: `wide` counts them per column, and a runner must refuse such a column, for the original may lie off the value
-    seen here.
+    one: columns that have any are refused before a job is accepted (`app.jobs.columns`).
 
     Attributes
     ----------
@@ -33,14 +29,11 @@ class FloatTable:
         Shape (rows, columns), column-contiguous; NaN where missing; infinities as they were.
     missing
         Missing cells per column.
-    wide
-        Integers beyond 2^53 per column.
     """
 
     names: tuple[str, ...]
     values: npt.NDArray[np.float64]
     missing: npt.NDArray[np.int64]
-    wide: npt.NDArray[np.int64]
 
 
 def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
@@ -70,25 +63,17 @@ def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
                 msg = f"no numeric column {name!r}"
                 raise ValueError(msg)
         values = np.empty((file.metadata.num_rows, len(names)), np.float64, order="F")
-        missing, wide = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+        missing = np.zeros(len(names), np.int64)
         row = 0
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=list(names))
             for j, name in enumerate(names):
                 column = table.column(name)
                 missing[j] += column.null_count
-                wide[j] += _count_wide(column)
                 numbers = column.cast(pa.int32()) if column.type == pa.date32() else column
                 values[row : row + len(column), j] = numbers.cast(pa.float64(), safe=False).to_numpy()
             row += table.num_rows
-    return FloatTable(tuple(names), values, missing, wide)
-
-
-def _count_wide(column: pa.ChunkedArray) -> int:
-    if column.type != pa.int64():
-        return 0
-    beyond = pc.or_(pc.greater(column, EXACT_INTEGER), pc.less(column, -EXACT_INTEGER))
-    return int(pc.sum(beyond).as_py() or 0)
+    return FloatTable(tuple(names), values, missing)
 
 
 def take_rows(path: Path, names: Sequence[str], order: npt.NDArray[np.integer]) -> pa.Table:
@@ -116,3 +101,23 @@ def take_rows(path: Path, names: Sequence[str], order: npt.NDArray[np.integer]) 
     frame = pl.DataFrame([pl.Series(name, pl.from_arrow(table.column(name))) for name in names])
     taken: pa.Table = frame[np.ascontiguousarray(order, np.int64)].to_arrow(compat_level=pl.CompatLevel.oldest())
     return taken
+
+
+def take_rows_of(
+    parts: Sequence[tuple[Path, npt.NDArray[np.int64]]], names: Sequence[str], order: npt.NDArray[np.int64]
+) -> pa.Table:
+    """Columns that several files have, in the types of the first.
+
+    Parameters
+    ----------
+    parts
+        Files, and which of their rows.
+    names
+        The columns.
+    order
+        Which of all these rows to take, one part after the other.
+    """
+    found = [take_rows(path, names, rows) for path, rows in parts]
+    if not names:
+        return found[0]
+    return pa.concat_tables([found[0], *(one.cast(found[0].schema) for one in found[1:])]).take(order)

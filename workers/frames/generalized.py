@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
-from workers.algorithms.tables.classes import classes
+from workers.algorithms.tables.classes import classes, grouped
 from workers.frames.codes import coded
 from workers.frames.quasi_identifiers import MISSING, as_numbers, members_of
 
@@ -62,7 +62,9 @@ class Generalized:
     of_row: NDArray[np.int64]
 
 
-def generalized(path: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings = Meanings()) -> Generalized:
+def generalized(
+    path: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings = Meanings(), *, numbered: str | None = None
+) -> Generalized:
     """Read quasi-identifiers of a Parquet file as boxes.
 
     Parameters
@@ -73,16 +75,20 @@ def generalized(path: Path, wanted: Sequence[QuasiIdentifier], meanings: Meaning
         Quasi-identifiers, whose columns it has.
     meanings
         How values are read.
+    numbered
+        A column of whole numbers: rows with the same one have the same bounds and sets, as in releases of boxes.
     """
+    names = dict.fromkeys(name for one in wanted for name in one.columns)
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        table = file.read(columns=list(dict.fromkeys(name for one in wanted for name in one.columns)))
+        table = file.read(columns=list({**names, **({} if numbered is None else {numbered: None})}))
+    table, of_row = _once(table, wanted, numbered)
     codes, bounds, sets, books = [], [], [], []
     bounded = [one for one in wanted if one.form is Form.BOUNDS]
     others = [one for one in wanted if one.form is not Form.BOUNDS]
     for one in bounded:
         ends = [_ranked(table.column(name), meanings.orders.get(one.name)) for name in one.columns]
         bounds.append([np.where(np.isnan(end), -np.inf, end) for end in ends])
-        codes += [np.unique(end, return_inverse=True)[1].astype(np.int32) for end in bounds[-1]]
+        codes += [grouped((end + 0.0).view(np.int64)).of_record.astype(np.int32) for end in bounds[-1]]
     for one in others:
         found, members = members_of(table.column(one.columns[0]), one.form)
         book = tuple(sorted(frozenset[str]().union(*members) - {MISSING}))
@@ -103,8 +109,20 @@ def generalized(path: Path, wanted: Sequence[QuasiIdentifier], meanings: Meaning
         upper=np.array([ends[1][first] for ends in bounds]).reshape(len(bounds), len(first)).T.copy(),
         sets=tuple(allowed[found[first]] for found, allowed in sets),
         books=tuple(books),
-        of_row=kinds.of_record,
+        of_row=kinds.of_record if of_row is None else kinds.of_record[of_row],
     )
+
+
+def _once(
+    table: pa.Table, wanted: Sequence[QuasiIdentifier], numbered: str | None
+) -> tuple[pa.Table, NDArray[np.int64] | None]:
+    """The first row of each number, and of each value beside it that is shown as it is; which of them each row is."""
+    if numbered is None:
+        return table, None
+    plain = [coded(table.column(one.columns[0])).codes for one in wanted if one.form is Form.PLAIN]
+    number = grouped(np.asarray(table.column(numbered).to_numpy(), dtype=np.int64))
+    found = classes(np.array([number.of_record.astype(np.int32), *plain])) if plain else number
+    return table.take(pa.array(found.first)), found.of_record
 
 
 def records_for(

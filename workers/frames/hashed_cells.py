@@ -42,6 +42,11 @@ def cell_hashes(path: Path, name: str, *, key: bytes) -> Hashes:
     return hashes
 
 
+def counts(cells: Hashes) -> npt.NDArray[np.int64]:
+    """How often each value of a column occurs."""
+    return np.unique(cells, return_counts=True)[1].astype(np.int64)
+
+
 def fingerprint(cells: Hashes, *, key: bytes) -> str | None:
     """Keyed fingerprint of a column as a multiset; None for one that many datasets share: constants, row numbers."""
     ordered = np.sort(cells)

@@ -108,6 +108,31 @@ def _compared(series: pl.Series) -> pl.Series:
     return members.list.join(_BETWEEN).alias(series.name)
 
 
+def _boxes(ledger: Path) -> pl.DataFrame:
+    """Rows of each box, which its sides tell from others."""
+    sides = [name for one in read_ledger(ledger).columns for name in one.columns]
+    table = pq.read_table(ledger, columns=[*sides, _ROWS])
+    columns = [_compared(pl.Series(name, pl.from_arrow(table.column(name)))) for name in sides]
+    boxes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(columns)])
+    rows = pl.Series("rows", pl.from_arrow(table.column(_ROWS)))
+    return boxes.with_columns(rows).group_by(boxes.columns).agg(pl.col("rows").sum())
+
+
+def smallest_box(ledger: Path) -> int:
+    """Rows of the smallest box of a release."""
+    return int(_boxes(ledger)["rows"].min() or 0)  # type: ignore[arg-type]
+
+
+def fewest_changed(one: Path, other: Path) -> int | None:
+    """Fewest rows, but none, by which a box that two releases share differs between them; None: by none."""
+    mine, theirs = _boxes(one), _boxes(other)
+    names = [name for name in mine.columns if name != "rows"]
+    shared = mine.join(theirs, on=names, suffix="_before", nulls_equal=True)
+    differs = (shared["rows"] - shared["rows_before"]).abs()
+    least = differs.filter(differs > 0).min()
+    return None if least is None else int(least)  # type: ignore[arg-type]
+
+
 def same_rows(one: Path, other: Path) -> bool:
     """Whether two ledgers are of releases that say the same."""
     return bool(pq.read_table(one).equals(pq.read_table(other)))

@@ -99,6 +99,16 @@ def _json(values: Any) -> str:
 Columns: TypeAlias = Mapping[str, Values | Taken] | pa.Table
 
 
+def by_name(columns: Columns) -> dict[str, Values | Taken]:
+    """The columns, each by its name, in their order."""
+    return {name: columns[name] for name in (columns if isinstance(columns, Mapping) else columns.column_names)}
+
+
+def height(column: Values | Taken) -> int:
+    """Rows of a column."""
+    return len(column.places if isinstance(column, Taken) else column)
+
+
 def write_release(
     columns: Columns, folder: Path, formats: Sequence[ReleaseFormat] = DEFAULT_FORMATS
 ) -> dict[ReleaseFormat, ReleaseFile]:
@@ -147,14 +157,14 @@ class _Rows:
     """The rows in runs, without NaN."""
 
     def __init__(self, columns: Columns) -> None:
-        given = columns if isinstance(columns, Mapping) else {name: columns[name] for name in columns.column_names}
+        given = by_name(columns)
         self._taken = {name: column for name, column in given.items() if isinstance(column, Taken)}
         texts = {name: column.as_text() for name, column in self._taken.items()}
         self._texts = {name: column for name, column in texts.items() if column is not None}
         whole = {name: _as_arrow(column) for name, column in given.items() if not isinstance(column, Taken)}
         self._whole = cast("pl.DataFrame", pl.from_arrow(pa.table(whole), rechunk=False))
         self._names = list(given)
-        lengths = {len(column.places) for column in self._taken.values()} | {len(column) for column in whole.values()}
+        lengths = {height(column) for column in given.values()}
         if len(lengths) > 1:
             msg = "the columns of a release are of one length"
             raise ValueError(msg)

@@ -1,17 +1,20 @@
 """What a runner is given for one job: its specification, what it works on, a folder, and a way to report."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobSpec, Progress
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 
 J = TypeVar("J", bound=JobSpec)
+T = TypeVar("T")
 
 
 class CancelRequestedError(Exception):
@@ -71,6 +74,8 @@ class JobContext:
     threads: int
     #: None for a whole job, and for one that joins its parts.
     part: Part | None
+    #: What is drawn at random is drawn from it; as secret as what it hides.
+    rng: np.random.Generator = field(repr=False)
     #: An input's bytes as a local file, by the field that names the input; None where there are none.
     lay: Callable[[InputFile, str], Path | None] = field(repr=False)
     on_tick: Callable[[Progress], None] = field(repr=False)
@@ -138,8 +143,19 @@ class JobContext:
     def _required(self, kind: InputFile, field: str, absent: str) -> Path:
         found = self.lay(kind, field)
         if found is None:
-            raise InvalidError(absent, errors=[FieldError(f"/{field}", absent)])
+            raise InvalidError.at(f"/{field}", absent)
         return found
+
+    def through(self, work: Generator[float, None, T], stage: str) -> T:
+        """What some work returns; the shares done that it yields are ticked."""
+        share = 0.0
+        while True:
+            self.tick(share, stage)
+            try:
+                share = next(work)
+            except StopIteration as end:
+                found: T = end.value
+                return found
 
     def tick(self, fraction: float, stage: str) -> None:
         """Report progress from inside a long step.

@@ -1,15 +1,14 @@
 """What every method's runner is given, does and returns.
 
-A runner is the impure ring around an algorithm: it reads columns, advances the algorithm's frozen state in steps, and
-hands back an `Outcome`. The loop owns everything else: claim, heartbeat, cancel, time limit, checkpoints, storing and
-the one transaction that ends the job. Runners keep nothing on themselves: one instance serves every job of a process.
+A runner is the impure ring around an algorithm: it reads columns, calls the algorithm, and hands back an `Outcome`. The
+engine owns everything else: claim, heartbeat, cancel, time limit, checkpoints, storing and the one transaction that
+ends the job. What more a runner can do, it does by having the methods of a protocol of its own; what it has none of, it
+does not define. Runners keep nothing on themselves: one instance serves every job of a process.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
@@ -30,18 +29,32 @@ class SplitRequestedError(Exception):
         self.parts = parts
 
 
-class Runner(Protocol[S]):
-    """One method's runner. A step takes at most about half a second, or calls `job.tick` about that often.
+@runtime_checkable
+class Runner(Protocol):
+    """One method's runner: it calls `job.tick` about every half second, which reports, and raises where to stop.
 
     Errors of `app.errors` say what only computing could tell and end the job with that problem; anything else ends it
     with an internal error that is logged without its message, for a message could quote a cell.
     """
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> S:
+    def run(self, job: JobContext) -> Outcome:
+        """Compute, write the release's files to the scratch folder, and say what was found."""
+        ...
+
+
+@runtime_checkable
+class Stepwise(Protocol[S]):
+    """A runner of a long search, whose loop is the engine's: a step takes at most about half a second, or ticks.
+
+    Between two steps the engine reports and takes checkpoints of a runner that is `Checkpointing` too. Errors are as of
+    a `Runner`.
+    """
+
+    def init(self, job: JobContext) -> S:
         """Read what is needed and make the first state."""
         ...
 
-    def step(self, state: S, *, rng: np.random.Generator) -> S:
+    def step(self, state: S, job: JobContext) -> S:
         """Advance by one step."""
         ...
 
@@ -53,9 +66,25 @@ class Runner(Protocol[S]):
         """How far the state has come."""
         ...
 
-    def finish(self, state: S, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: S, job: JobContext) -> Outcome:
         """Write the release's files to the scratch folder and say what was found."""
         ...
+
+
+#: What a registry may name.
+AnyRunner: TypeAlias = Runner | Stepwise[Any]
+
+
+def run_through(runner: AnyRunner, job: JobContext) -> Outcome:
+    """A runner from the beginning to the end, with neither checkpoints nor parts; its progress is ticked."""
+    if not isinstance(runner, Stepwise):
+        return runner.run(job)
+    state = runner.init(job)
+    while not runner.done(state):
+        state = runner.step(state, job)
+        now = runner.progress(state)
+        job.tick(now.fraction, now.stage)
+    return runner.finish(state, job)
 
 
 @runtime_checkable
@@ -111,6 +140,22 @@ class Checkpointing(Protocol[S]):
 class Warming(Protocol):
     """A runner with kernels to compile."""
 
-    def warm(self, scratch: Path) -> None:
-        """Run what every job runs on a handful of records; `scratch` is removed afterwards."""
+    def warm(self) -> None:
+        """Run what every job runs on a handful of records."""
         ...
+
+
+@runtime_checkable
+class WarmingInParts(Protocol):
+    """A runner with so many kernels that several processes compile them side by side."""
+
+    def warmings(self) -> Sequence[Callable[[], None]]:
+        """What is to be run through, in parts that have few kernels in common, the longest first."""
+        ...
+
+
+def warmings_of(runner: AnyRunner) -> Sequence[Callable[[], None]]:
+    """All that compiles what the jobs of a runner need."""
+    if isinstance(runner, WarmingInParts):
+        return runner.warmings()
+    return (runner.warm,) if isinstance(runner, Warming) else ()

@@ -11,7 +11,7 @@ import numpy as np
 from app.contracts.inputs import DatasetInput, Inputs
 from workers.methods.context import InputFile, JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.protocol import Keyed, Runner
+from workers.methods.protocol import AnyRunner, Keyed, run_through
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Again:
     scratch: Path
 
 
-def run_again(runner: Runner[Any], job: JobContext, again: Again, *, fraction: float, stage: str) -> Outcome:
+def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: str) -> Outcome:
     """Run a method to its end; nothing of it leaves the audit.
 
     Random choices are the same in every run, so that runs differ by their records and their specifications alone:
@@ -71,6 +71,7 @@ def run_again(runner: Runner[Any], job: JobContext, again: Again, *, fraction: f
         draw=1,
         scratch=again.scratch,
         part=None,
+        rng=np.random.default_rng(0),
         lay=lay,
         on_tick=lambda _: job.tick(fraction, stage),
         secrets={},
@@ -78,9 +79,4 @@ def run_again(runner: Runner[Any], job: JobContext, again: Again, *, fraction: f
     if isinstance(runner, Keyed):
         secrets = {name: hashlib.sha256(name.encode()).digest() for name in runner.keyed_by(inner)}
         inner = replace(inner, secrets=secrets)
-    rng = np.random.default_rng(0)
-    state = runner.init(inner, rng=rng)
-    while not runner.done(state):
-        state = runner.step(state, rng=rng)
-        job.tick(fraction, stage)
-    return runner.finish(state, inner, rng=rng)
+    return run_through(runner, inner)

@@ -6,7 +6,7 @@ from app.api.conditional import etag_of, is_fresh
 from app.api.deps import ResourcesDep
 from app.api.problems import responses
 from app.api.routes.releases import IfNoneMatch, Reader, ReleaseId
-from app.api.schemas.certificates import ENVELOPE, Envelope, EnvelopeResponse, KeySet
+from app.api.schemas.certificates import ENVELOPE, TIMESTAMP, Envelope, EnvelopeResponse, KeySet, TimestampResponse
 from app.api.schemas.releases import NOT_MODIFIED
 from app.certificates import read
 from app.certificates.read import Signed
@@ -30,6 +30,21 @@ def get_release_certificate(
     """Return what is certified of the release, signed: a DSSE envelope around an in-toto statement."""
     found = read.read_certificate(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _signed(found, if_none_match)
+
+
+@router.get(
+    "/releases/{release_id}/timestamp",
+    operation_id="get_release_timestamp",
+    summary="Read when an authority saw the certificate of a release",
+    response_class=TimestampResponse,
+    responses={200: TIMESTAMP, 304: NOT_MODIFIED, **responses(404, 429)},
+)
+def get_release_timestamp(
+    release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Return what a timestamping authority answered about the certificate's bytes: RFC 3161, for `FILE.tsr`."""
+    found = read.read_timestamp(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
+    return _signed(found, if_none_match, TimestampResponse)
 
 
 @router.get(
@@ -58,8 +73,8 @@ def get_key_set(resources: ResourcesDep) -> dict[str, object]:
     return read.read_key_set(database=resources.database)
 
 
-def _signed(found: Signed, if_none_match: str | None) -> Response:
+def _signed(found: Signed, if_none_match: str | None, kind: type[Response] = EnvelopeResponse) -> Response:
     headers = {"ETag": etag_of(found.sha256), "Cache-Control": "no-cache"}
     if is_fresh(if_none_match, found.sha256):
         return Response(status_code=304, headers=headers)
-    return EnvelopeResponse(found.body, headers=headers)
+    return kind(found.body, headers=headers)

@@ -9,7 +9,7 @@ from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.auth.principal import Principal
 from app.contracts.log import LogList
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 from app.releases import log
 
 router = APIRouter(tags=["releases"])
@@ -37,5 +37,5 @@ def _before(after: After | None) -> int | None:
         return None
     if not after.id.isdecimal():
         detail = "this is no `next_cursor` of the log"
-        raise InvalidError(detail, errors=[FieldError("?cursor", detail)])
+        raise InvalidError.at("?cursor", detail)
     return int(after.id)

@@ -13,7 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from app.api.conditional import etag_of, is_fresh
 from app.api.deps import require
 from app.api.problems import responses
-from app.api.questions import PAST_THE_WAIT, Questioner, answer_question, questioner
+from app.api.questions import PAST_THE_WAIT, Questioner, Sent, answer_question, questioner
 from app.api.routes.jobs import JobId
 from app.api.routes.releases import IfNoneMatch, ReleaseId
 from app.auth.principal import Principal, Scope
@@ -46,6 +46,21 @@ _ANSWERS: Final = _PAGE | _NOT_MODIFIED | PAST_THE_WAIT | responses(404, 409, 42
 )
 async def get_release_report(release_id: ReleaseId, asked: Reader, if_none_match: IfNoneMatch = None) -> Response:
     """What was done, what is certain, what readers can still compute, and how to verify it: from the release alone."""
+    return await release_report_answer(asked, release_id, sent=_page(if_none_match))
+
+
+async def release_report_answer(asked: Questioner, release_id: str, *, sent: Sent) -> Response:
+    """Have the report of a release written, and answer what is made of it.
+
+    Parameters
+    ----------
+    asked
+        Who asks; without a key nobody waits for a job by its id.
+    release_id
+        The release.
+    sent
+        Makes the answer from the report.
+    """
     spec = await run_in_threadpool(
         release_report,
         database=asked.resources.database,
@@ -53,7 +68,7 @@ async def get_release_report(release_id: ReleaseId, asked: Reader, if_none_match
         release_id=release_id,
     )
     has_key = bool(asked.principal.owner)
-    answer = await answer_question(asked if has_key else _for(asked, spec), spec, sent=_page(if_none_match))
+    answer = await answer_question(asked if has_key else _for(asked, spec), spec, sent=sent)
     if answer.status_code == HTTPStatus.ACCEPTED and not has_key:
         raise UnavailableError("the report is being written; ask again in a moment", retry_after=5)
     return answer

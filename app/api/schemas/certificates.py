@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import ConfigDict, Field
 
 from app.api.schemas.releases import ARTIFACT
@@ -63,4 +63,15 @@ class EnvelopeResponse(JSONResponse):
         return content
 
 
+class TimestampResponse(Response):
+    """An answer of a timestamping authority, as it came."""
+
+    media_type = "application/timestamp-reply"
+
+
+TIMESTAMP: Final[dict[str, Any]] = {
+    "description": "The authority's answer.",
+    "content": {TimestampResponse.media_type: {"schema": {"type": "string", "format": "binary"}}},
+    **ARTIFACT,
+}
 ENVELOPE: Final[dict[str, Any]] = {"description": "The signed envelope.", **ARTIFACT}

@@ -148,6 +148,7 @@ AUDITS: Final = _named(
             "release_id": RELEASE,
             "dataset_id": DATASET,
         },
+        "linkage: several releases jointly": {"method": "linkage", "release_ids": [RELEASE]},
         "composition: what a release and those before it tell together": {
             "method": "composition",
             "release_ids": [RELEASE],

@@ -17,5 +17,8 @@ certificate = Table(
     Column("sha256", Text, nullable=False, unique=True, comment="of the payload"),
     Column("envelope", LargeBinary, comment="DSSE as served; null once the release is deleted"),
     Column("issued_at", DateTime(timezone=True), nullable=False),
+    Column("timestamp", LargeBinary, comment="RFC 3161 answer about the envelope; goes with it"),
+    Column("timestamped_at", DateTime(timezone=True), comment="the time in it"),
+    Column("timestamp_asked_at", DateTime(timezone=True), comment="last asked for in vain"),
     UniqueConstraint("owner", "position"),
 )

@@ -26,6 +26,7 @@ dataset = Table(
     Column("error", JSONB, comment="problem of a failed ingest"),
     Column("warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.Warning"),
     Column("same_data_as", Text, comment="the keeper's word: id of a dataset, or `none`"),
+    Column("version_of", Text, comment="id of the dataset that it is a new version of"),
     Column("family_id", Text, comment="datasets of the same data"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", DateTime(timezone=True)),

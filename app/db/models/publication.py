@@ -15,6 +15,7 @@ publication = Table(
     Column("method", Text, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("base_release_id", Text, comment="of a series: it tells no more than this one"),
+    Column("previous_release_id", Text, comment="of a new version: whose boxes it has"),
     Column("composed", JSONB, comment="what all up to this one leave together"),
     Index("ix_publication_family_id", "family_id", "id"),
 )

@@ -51,6 +51,7 @@ release = Table(
     Column("composed", JSONB, comment="what it leaves with all that was published by then; restricted"),
     Column("allow_repeat", Boolean, nullable=False, server_default=text("false")),
     Column("base_release_id", Text, ForeignKey("release.id"), comment="of a series: what it is made from alone"),
+    Column("previous_release_id", Text, ForeignKey("release.id"), comment="of a new version: whose boxes it has"),
     CheckConstraint("state IN ('draft', 'published', 'withdrawn')", name="state"),
     Index("ix_release_family_id", "family_id"),
     Index("ix_release_readers", "readers", postgresql_using="gin"),

@@ -1,7 +1,7 @@
 """Certificates of releases, and the chain that they form for each owner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -134,8 +134,9 @@ def get_envelope(connection: Connection, *, release_id: str) -> bytes | None:
 
 
 def forget_envelope(connection: Connection, *, release_id: str) -> None:
-    """The release is deleted: its certificate's place in the chain stays, what it says goes."""
-    connection.execute(update(certificate).where(certificate.c.release_id == release_id).values(envelope=None))
+    """The release is deleted: its certificate's place in the chain stays, what it says goes, and its timestamp."""
+    gone = {"envelope": None, "timestamp": None, "timestamped_at": None}
+    connection.execute(update(certificate).where(certificate.c.release_id == release_id).values(gone))
 
 
 def revoked(connection: Connection) -> list[tuple[str, datetime]]:
@@ -152,7 +153,8 @@ def revoked(connection: Connection) -> list[tuple[str, datetime]]:
 
 def chains(connection: Connection, *, owner: str | None = None) -> list[Link]:
     """The chains of all owners (or of one), in their order."""
-    statement = select(certificate).order_by(certificate.c.owner, certificate.c.position)
+    linked = [certificate.c[each.name] for each in fields(Link)]
+    statement = select(*linked).order_by(certificate.c.owner, certificate.c.position)
     if owner is not None:
         statement = statement.where(certificate.c.owner == owner)
     return [Link(**row) for row in connection.execute(statement).mappings()]

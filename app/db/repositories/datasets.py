@@ -25,6 +25,7 @@ class NewDataset:
     sha256: str
     staged_key: str
     same_data_as: str | None = None
+    version_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ def insert_dataset(connection: Connection, *, new: NewDataset) -> None:
             sha256=new.sha256,
             staged_key=new.staged_key,
             same_data_as=new.same_data_as,
+            version_of=new.version_of,
         )
     )
 
@@ -196,6 +198,7 @@ def _select(owner: str) -> Select[Any]:
         dataset.c.warnings,
         dataset.c.error,
         dataset.c.family_id,
+        dataset.c.version_of,
     ).where(_visible(owner))
 
 
@@ -214,6 +217,7 @@ def _dataset(row: Any) -> Dataset:
         options=ReadOptions.model_validate(row.options),
         columns=columns,
         warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
+        version_of=row.version_of,
         error=row.error,
         family_id=row.family_id,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -16,6 +16,9 @@ from app.db.models.family_sketch import family_sketch
 from app.db.models.ledger_file import ledger_file
 from app.db.models.publication import publication
 from app.db.models.release import release
+
+#: Namespace of the advisory locks that families of one owner are joined under.
+_RECOGNISING: Final = 0x66616D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ class LedgerEntry:
     method: str
     at: datetime
     base_release_id: str | None
+    previous_release_id: str | None
     composed: Mapping[str, Any] | None
     key: str | None
 
@@ -62,8 +66,17 @@ def lock(connection: Connection, *, family_id: str) -> int | None:
 
 
 def lock_recognising(connection: Connection, *, owner: str) -> None:
-    """Let one upload of the owner at a time find its family: the same data sent twice at once are one family."""
-    connection.execute(select(func.pg_advisory_xact_lock(0x66616D, func.hashtext(owner))))
+    """Let one upload of the owner at a time find its family: the same data sent twice at once are one family.
+
+    Whoever changes rows of a whole family takes this lock before any row, whoever locks rows of which some belong to
+    families takes `lock_joining` before: nobody then waits for a row of who waits for him.
+    """
+    connection.execute(select(func.pg_advisory_xact_lock(_RECOGNISING, func.hashtext(owner))))
+
+
+def lock_joining(connection: Connection, *, owner: str) -> None:
+    """No family of the owner becomes another one until the transaction ends; any number may hold this at once."""
+    connection.execute(select(func.pg_advisory_xact_lock_shared(_RECOGNISING, func.hashtext(owner))))
 
 
 def of_dataset(connection: Connection, *, dataset_id: str) -> str | None:
@@ -82,9 +95,11 @@ def assign(connection: Connection, *, dataset_id: str, family_id: str) -> None:
     connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(family_id=family_id))
 
 
-def alike(connection: Connection, *, owner: str, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
-    """How many of the fingerprints each of the owner's families has, and how many it has in all; none that is apart."""
-    shared = func.count().filter(family_column.c.fingerprint.in_(list(fingerprints)))
+def alike(
+    connection: Connection, *, owner: str, fingerprints: Collection[str]
+) -> dict[str, tuple[frozenset[str], int]]:
+    """Which of the fingerprints each of the owner's families has, and how many it has in all; none that is apart."""
+    shared = func.array_agg(family_column.c.fingerprint).filter(family_column.c.fingerprint.in_(list(fingerprints)))
     statement = (
         select(family_column.c.family_id, shared.label("shared"), func.count().label("all"))
         .join(family, family.c.id == family_column.c.family_id)
@@ -95,7 +110,7 @@ def alike(connection: Connection, *, owner: str, fingerprints: Collection[str]) 
         ))
         .group_by(family_column.c.family_id)
     )  # fmt: skip
-    return {row.family_id: (row.shared, row.all) for row in connection.execute(statement)}
+    return {row.family_id: (frozenset(row.shared), row.all) for row in connection.execute(statement)}
 
 
 def column_sets(connection: Connection, *, owner: str) -> list[tuple[str, ...]]:
@@ -161,13 +176,14 @@ def count(
     owner: str,
     method: str,
     base_release_id: str | None,
+    previous_release_id: str | None,
     composed: Mapping[str, Any] | None,
 ) -> None:
     """A release of the family is published: it counts from now on, whatever becomes of it."""
     connection.execute(
         insert(publication).values(
             family_id=family_id, owner=owner, release_id=release_id, method=method, base_release_id=base_release_id,
-            composed=None if composed is None else dict(composed),
+            previous_release_id=previous_release_id, composed=None if composed is None else dict(composed),
         )
     )  # fmt: skip
     connection.execute(update(family).where(family.c.id == family_id).values(published=family.c.published + 1))
@@ -179,13 +195,19 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
     statement = (
         select(
             publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
-            publication.c.composed, ledger_file.c.key,
+            publication.c.previous_release_id, publication.c.composed, ledger_file.c.key,
         )
         .outerjoin(ledger_file, ledger_file.c.release_id == publication.c.release_id)
         .where(publication.c.family_id == family_id, publication.c.owner == owner)
         .order_by(publication.c.id)
     )  # fmt: skip
     return [LedgerEntry(**row) for row in connection.execute(statement).mappings()]
+
+
+def composed_of(connection: Connection, *, owner: str, release_id: str) -> Mapping[str, Any] | None:
+    """What a release left together with all that was published before it; None where it was not composed."""
+    mine = select(publication.c.composed).where(publication.c.release_id == release_id, publication.c.owner == owner)
+    return connection.execute(mine.order_by(publication.c.id.desc()).limit(1)).scalar_one_or_none()
 
 
 def exists(connection: Connection, *, owner: str, family_id: str) -> bool:

@@ -3,6 +3,7 @@
 A submission locks what it finds: nothing of it can be deleted until the transaction ends.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, select
@@ -32,7 +33,7 @@ _LINK = (
 )
 _DATASET = select(
     dataset.c.id, dataset.c.state, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric,
-    dataset.c.data_key,
+    dataset.c.data_key, dataset.c.version_of,
 )  # fmt: skip
 _RELEASE = (
     select(
@@ -50,7 +51,12 @@ def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> Data
     """The owner's dataset of this id, which cannot be deleted until the transaction ends."""
     mine = _DATASET.where(dataset.c.id == dataset_id, dataset.c.owner == owner, dataset.c.state != DatasetState.DELETED)
     row = _first(connection, mine.with_for_update(read=True), dataset_id)
-    return None if row is None else _dataset(row)
+    if row is None:
+        return None
+    found = _dataset(row)
+    if row["version_of"] is None:
+        return found
+    return replace(found, earlier=_of_versions(connection, owner=owner, dataset_id=dataset_id))
 
 
 def lock_release(connection: Connection, *, owner: str, release_id: str) -> ReleaseInput | None:
@@ -86,6 +92,18 @@ def of_job(connection: Connection, *, job_id: str) -> Inputs:
         {row.role: _release(releases[row.release_id]) for row in roles if row.release_id is not None},
         {row.role: _job(jobs[row.source_job_id]) for row in roles if row.source_job_id is not None},
     )
+
+
+def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tuple[ReleaseInput, ...]:
+    """Releases of boxes that were published of a dataset and of those that it is a version of, the last one first."""
+    chain = select(dataset.c.id, dataset.c.version_of).where(dataset.c.id == dataset_id).cte("chain", recursive=True)
+    before = select(dataset.c.id, dataset.c.version_of).where(dataset.c.owner == owner)
+    chain = chain.union(before.where(dataset.c.id == chain.c.version_of))
+    made = _RELEASE.where(release.c.dataset_id.in_(select(chain.c.id)), release.c.owner == owner)
+    published = made.where(release.c.state == ReleaseState.PUBLISHED, release.c.deleted_at.is_(None))
+    of_boxes = published.where(release.c.method == "boxes", release.c.base_release_id.is_(None))
+    rows = connection.execute(of_boxes.order_by(release.c.published_at.desc(), release.c.id)).mappings()
+    return tuple(_release(row) for row in rows)
 
 
 def _locked_release(connection: Connection, there: Select[Any], release_id: str) -> ReleaseInput | None:

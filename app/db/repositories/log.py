@@ -54,4 +54,16 @@ def entries(connection: Connection, *, owner: str, before: int | None, limit: in
     if before is not None:
         statement = statement.where(log_entry.c.number < before)
     rows = connection.execute(statement.order_by(log_entry.c.number.desc()).limit(limit)).mappings()
-    return [LogEntry(**{name: value for name, value in row.items() if name != "owner"}) for row in rows]
+    return [_entry(row) for row in rows]
+
+
+def of_subject(connection: Connection, *, owner: str, subject: str, action: LogAction) -> list[LogEntry]:
+    """What was done of one kind to one thing of the owner's, in order."""
+    statement = select(log_entry).where(
+        log_entry.c.owner == owner, log_entry.c.subject == subject, log_entry.c.action == action.value
+    )
+    return [_entry(row) for row in connection.execute(statement.order_by(log_entry.c.number)).mappings()]
+
+
+def _entry(row: Mapping[Any, Any]) -> LogEntry:
+    return LogEntry(**{name: value for name, value in row.items() if name != "owner"})

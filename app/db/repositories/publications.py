@@ -28,6 +28,7 @@ class Publishable:
     composed: Mapping[str, Any] | None
     allow_repeat: bool
     base_release_id: str | None
+    previous_release_id: str | None = None
 
 
 def lock(connection: Connection, *, owner: str, release_id: str) -> Publishable | None:

@@ -39,6 +39,7 @@ class NewRelease:
     composed: Mapping[str, Any] | None = None
     allow_repeat: bool = False
     base_release_id: str | None = None
+    previous_release_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,7 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             composed=None if new.composed is None else dict(new.composed),
             allow_repeat=new.allow_repeat,
             base_release_id=new.base_release_id,
+            previous_release_id=new.previous_release_id,
         )
     )
     connection.execute(
@@ -227,6 +229,7 @@ def _select(viewer: Viewer, there: Any = None) -> Select[Any]:
         release.c.state,
         release.c.published_at,
         release.c.base_release_id,
+        release.c.previous_release_id,
         release.c.readers,
         release.c.public,
         release.c.findings,
@@ -253,6 +256,7 @@ def _release(row: Any, viewer: Viewer) -> Release:
         labels=row.labels,
         warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
         base_release_id=row.base_release_id,
+        previous_release_id=row.previous_release_id,
         readers=("public" if row.public else tuple(row.readers)) if keeper else None,
         findings=tuple(Finding.model_validate(finding) for finding in row.findings) if keeper else None,
         family_id=row.family_id if keeper and viewer.families else None,

@@ -6,15 +6,23 @@ from hypothesis import strategies as st
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.stages import STEP_DERIVATIVES
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 
 
 def parts(
-    x: np.ndarray, k: int, method: partition.Method = "fast", worth: np.ndarray | None = None
+    x: np.ndarray,
+    k: int,
+    method: partition.Method = "fast",
+    worth: np.ndarray | None = None,
+    *,
+    search: partition.Search = partition.USUAL,
+    values: int = partition.STEP_VALUES,
 ) -> partition.Partition:
-    state = partition.init(x, k=k, worth=np.ones(x.shape[1]) if worth is None else worth, method=method)
+    worth = np.ones(x.shape[1]) if worth is None else worth
+    state = partition.init(x, k=k, worth=worth, method=method, search=search)
     while not partition.done(state):
-        state = partition.step(state)
+        state = partition.step(state, values=values)
     return partition.result(state)
 
 
@@ -30,11 +38,11 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, int]:
     return np.array(flat, dtype=np.float64).reshape(rows, columns), draw(st.integers(1, rows))
 
 
-def run(x: np.ndarray, request: BoxesRequest, seed: int = 0) -> BoxesOutcome:
+def run(x: np.ndarray, request: BoxesRequest, seed: int = 0, derivatives: int = STEP_DERIVATIVES) -> BoxesOutcome:
     rng = np.random.default_rng(seed)
     state = anonymization.init(x, request)
     while not anonymization.done(state):
-        state = anonymization.step(state, rng=rng)
+        state = anonymization.step(state, rng=rng, derivatives=derivatives)
     return anonymization.result(state)
 
 

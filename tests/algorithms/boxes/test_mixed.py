@@ -1,14 +1,13 @@
 """Boxes of columns as they are: every guarantee against its definition, on small random tables."""
 
-from dataclasses import dataclass
-from decimal import Decimal
-from itertools import combinations
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from surebox_verify.core.errors import InvalidColumnError
 from surebox_verify.core.statistics import Statistic
+from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
@@ -20,10 +19,12 @@ from workers.algorithms.core.errors import (
     SuppressionError,
 )
 
-REFUSED = (InfeasibleAlphaError, InfeasibleDiversityError, InfeasibleKError, SuppressionError)
+REFUSED = (InfeasibleAlphaError, InfeasibleDiversityError, InfeasibleKError, InvalidColumnError, SuppressionError)
 TREE = Hierarchy(np.array([5, 5, 6, 6, 6, 7, 7, 7], dtype=np.int32))  # {0, 1} and {2, 3, 4} below the root
 
 
+#: Share of the tables whose covariance is asked: its search takes longer than all the rest.
+COVARIANCES = 0.02
 MAY_SAY_NOTHING = {"domain_mean", "covariance", "variance"}  # of sets or pairs of columns that no box may have
 
 
@@ -69,24 +70,32 @@ def drawn(seed: int) -> Case:
         NumericColumn(1.0 if whole[i] else None, snug[i], float(widths[i]) if extent[i] >= 1.0 else 0.0)
         for i in range(n)
     )
-    return Case(
-        x,
-        BoxesRequest(
-            k=int(rng.integers(1, 7)),
-            statistics=_statistics(rng, n, d, extent),
-            partition=("optimal", "fast", "mondrian")[seed % 3],
-            bounds=("cells", "tight", "snug")[seed // 3 % 3],
-            domains=tuple((-50.0, 50.0) if rng.random() < 0.5 else None for _ in range(n)),
-            demands=_demands(rng, size),
-            columns=columns,
-            nominal=tuple(NominalColumn(c, int(m), t) for c, m, t in zip(codes, sizes, trees, strict=True)),
-            patterns=patterns,
-            snug_records=int(rng.integers(1, 3)),
-            suppress_at_most=float(rng.choice([0.3, 1.0])),
-            survey=rng.uniform(0.5, 4.0, size) if rng.random() < 0.2 else None,
-            floor=0.03,
-        ),
+    request = BoxesRequest(
+        k=int(rng.integers(1, 7)),
+        statistics=_statistics(rng, n, d, extent),
+        partition=("optimal", "fast", "mondrian")[seed % 3],
+        bounds=("cells", "tight", "snug")[seed // 3 % 3],
+        domains=tuple((-50.0, 50.0) if rng.random() < 0.5 else None for _ in range(n)),
+        demands=_demands(rng, size),
+        columns=columns,
+        nominal=tuple(NominalColumn(c, int(m), t) for c, m, t in zip(codes, sizes, trees, strict=True)),
+        patterns=patterns,
+        snug_records=int(rng.integers(1, 3)),
+        suppress_at_most=float(rng.choice([0.3, 1.0])),
+        survey=rng.uniform(0.5, 4.0, size) if rng.random() < 0.2 else None,
+        floor=0.03,
     )
+    return Case(x, _rare(request, np.random.default_rng(seed + 10**6)))
+
+
+def _rare(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
+    """Some requests with rare boxes marked or left out, where that is defined."""
+    rare = ("keep", "keep", "mark", "dismiss")[rng.integers(4)]
+    undefined = request.patterns or request.survey is not None
+    if undefined or (rare == "dismiss" and request.demands.closeness is not None):
+        return request
+    at_most = float(rng.choice([0.1, 0.4]))
+    return replace(request, rare_records=rare, objective="with_shift", dismiss_at_most=at_most)
 
 
 def _demands(rng: np.random.Generator, size: int) -> BoxConstraints:
@@ -114,7 +123,7 @@ def _statistics(rng: np.random.Generator, n: int, d: int, extent: list[float]) -
     asked += [Statistic("share", (n + j,), values=(0, 1)) for j in range(d) if rng.random() < 0.3]
     if n and d:
         asked.append(Statistic("domain_mean", (0, n), 1.0))
-    if n > 1 and d and extent[0] > 0.0:
+    if n > 1 and d and extent[0] > 0.0 and rng.random() < COVARIANCES:
         asked.append(Statistic("covariance", (0, 1), 1.0))
     if d > 1:
         asked.append(Statistic("crosstab", (n, n + 1)))
@@ -159,36 +168,37 @@ def check_members(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> int:
     """Every record is in its box, or its value is published as missing; how many values are."""
     boxes, request = outcome.boxes, case.request
     blanked = 0
-    for r, b in zip(rows, boxes.box, strict=True):
-        for i, value in enumerate(case.x[r]):
-            if np.isnan(boxes.lower[b, i]):
-                assert np.isnan(boxes.upper[b, i])
-                blanked += not np.isnan(value)
-                continue
-            assert boxes.lower[b, i] <= value <= boxes.upper[b, i]
-            if request.columns[i].step == 1.0:
-                assert boxes.lower[b, i] == np.floor(boxes.lower[b, i])
-                assert boxes.upper[b, i] == np.floor(boxes.upper[b, i])
-            assert boxes.upper[b, i] - boxes.lower[b, i] >= request.columns[i].minimum_width
-        for j, column in enumerate(request.nominal):
-            if not boxes.sets[j][b].any():
-                blanked += column.codes[r] >= 0
-                continue
-            assert boxes.sets[j][b][column.codes[r]]
+    for i, column in enumerate(request.columns):
+        low, high, value = boxes.lower[boxes.box, i], boxes.upper[boxes.box, i], case.x[rows, i]
+        lacking = np.isnan(low)
+        assert (lacking == np.isnan(high)).all()
+        blanked += int((lacking & ~np.isnan(value)).sum())
+        low, high, value = low[~lacking], high[~lacking], value[~lacking]
+        assert ((low <= value) & (value <= high)).all()
+        assert column.step != 1.0 or ((low == np.floor(low)) & (high == np.floor(high))).all()
+        assert (high - low >= column.minimum_width).all()
+    for sets, nominal in zip(boxes.sets, request.nominal, strict=True):
+        held, codes = sets[boxes.box], nominal.codes[rows]
+        lacking = ~held.any(axis=1)
+        blanked += int((lacking & (codes >= 0)).sum())
+        assert held[~lacking, codes[~lacking]].all()
+        assert (codes[~lacking] >= 0).all()
     return blanked
 
 
 def check_disjoint(outcome: BoxesOutcome, whole: np.ndarray) -> None:
     """Two boxes with values in the same columns are apart in one of these, ends of real columns aside."""
     boxes = outcome.boxes
-    for a, b in combinations(range(len(boxes.counts)), 2):
-        if (np.isnan(boxes.lower[a]) != np.isnan(boxes.lower[b])).any():
-            continue
-        if any(s[a].any() != s[b].any() for s in boxes.sets):
-            continue
-        apart = [not (s[a] & s[b]).any() and s[a].any() for s in boxes.sets]
-        low, high = np.maximum(boxes.lower[a], boxes.lower[b]), np.minimum(boxes.upper[a], boxes.upper[b])
-        assert any(apart) or (np.where(whole, low > high, low >= high)).any()
+    first, second = np.triu_indices(len(boxes.counts), 1)
+    alike = (np.isnan(boxes.lower[first]) == np.isnan(boxes.lower[second])).all(axis=1)
+    apart = np.zeros(len(first), dtype=bool)
+    for held in boxes.sets:
+        alike &= held[first].any(axis=1) == held[second].any(axis=1)
+        apart |= held[first].any(axis=1) & ~(held[first] & held[second]).any(axis=1)
+    low = np.maximum(boxes.lower[first], boxes.lower[second])
+    high = np.minimum(boxes.upper[first], boxes.upper[second])
+    apart |= np.where(whole, low > high, low >= high).any(axis=1)
+    assert (apart | ~alike).all()
 
 
 def check_ranges(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> None:
@@ -199,16 +209,27 @@ def check_ranges(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> None:
         np.where(s.any(axis=1)[boxes.box], c.codes[rows], -1) for s, c in zip(boxes.sets, request.nominal, strict=True)
     ]
     weight = np.ones(len(rows)) if boxes.survey is None else boxes.survey[boxes.box]
+    sizes, marked = [c.values for c in request.nominal], outcome.chosen.core
+    assert (marked is not None) == (request.rare_records == "mark")
     for certificate in outcome.certificates:
-        values = plainly(certificate.statistic, x, codes, [c.values for c in request.nominal], weight)
-        assert len(values) == len(certificate.published)
-        for value, said in zip(values, certificate.published, strict=True):
-            if value is None or said.guaranteed is None:
-                assert value is None or certificate.statistic.kind in MAY_SAY_NOTHING
-                continue
-            slack = 1e-9 * max(1.0, abs(value))
-            assert said.guaranteed.lower - slack <= value <= said.guaranteed.upper + slack
-            assert said.estimate is None or said.guaranteed.lower <= said.estimate <= said.guaranteed.upper
+        values = plainly(certificate.statistic, x, codes, sizes, weight)
+        check_said(certificate.statistic.kind, values, certificate.published)
+        assert (certificate.core is None) == (marked is None)
+        if certificate.core is not None and marked is not None:
+            of = marked[boxes.box]
+            inside = plainly(certificate.statistic, x[of], [c[of] for c in codes], sizes, weight[of])
+            check_said(certificate.statistic.kind, inside, certificate.core)
+
+
+def check_said(kind: str, values: list, published: tuple[Estimate, ...]) -> None:
+    assert len(values) == len(published)
+    for value, said in zip(values, published, strict=True):
+        if value is None or said.guaranteed is None:
+            assert value is None or kind in MAY_SAY_NOTHING
+            continue
+        slack = 1e-9 * max(1.0, abs(value))
+        assert said.guaranteed.lower - slack <= value <= said.guaranteed.upper + slack
+        assert said.estimate is None or said.guaranteed.lower <= said.estimate <= said.guaranteed.upper
 
 
 def plainly(s: Statistic, x: np.ndarray, codes: list, sizes: list, weight: np.ndarray) -> list:
@@ -255,7 +276,9 @@ def check(case: Case) -> bool:
     size = len(case.x)
     rows = np.arange(size) if outcome.chosen.rows is None else outcome.chosen.rows
     left_out = np.setdiff1d(np.arange(size), rows)
-    assert outcome.suppressed == len(left_out) <= case.request.suppress_at_most * size
+    assert outcome.suppressed <= case.request.suppress_at_most * size
+    dismissed = len(left_out) - outcome.suppressed
+    assert 0 <= dismissed <= case.request.dismiss_at_most * size * (case.request.rare_records == "dismiss")
     assert len(left_out) == 0 or _units(case.request.demands, left_out) >= case.request.k
     check_demands_hold(case, outcome, rows)
     assert check_members(case, outcome, rows) == outcome.blanked
@@ -267,33 +290,6 @@ def check(case: Case) -> bool:
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_guarantee_holds_on_small_random_tables(part: int) -> None:
-    met = [check(drawn(seed)) for seed in range(60 * part, 60 * part + 60)]
-    assert sum(met) > 35
-
-
-@pytest.mark.parametrize("step", [0.1, 0.05, 0.3])
-def test_multiples_of_a_decimal_step_lie_in_their_boxes(step: float) -> None:
-    """3 times 0.1 is a float above 0.3: bounds are the floats that multiples are read as, however the records are."""
-    number = np.random.default_rng(3).integers(-60, 60, 300)
-    read = np.array([float(Decimal(repr(step)) * int(each)) for each in number])
-    asked = BoxesRequest(
-        3, (Statistic("mean", (0,)),), columns=(NumericColumn(step=step),), keys=np.zeros((1, 8), "u4")
-    )
-    for records in (read, number * step):
-        boxes = anonymized(Case(records[:, None], asked)).boxes
-        assert (boxes.lower[boxes.box, 0] <= read).all()
-        assert (read <= boxes.upper[boxes.box, 0]).all()
-        assert set(boxes.lower[1:, 0].tolist()) <= {float(Decimal(repr(step)) * j) for j in range(-99, 99)}
-    with pytest.raises(InvalidColumnError):
-        anonymization.init(read[:, None] + 1e-12, asked)
-
-
-def test_the_true_value_has_the_records_own_weights() -> None:
-    """Ranges are about the boxes' mean weights, as published: where weights go with values the truth lies outside."""
-    x = (10.0 * np.arange(20)[:, None] + [0.0, 1.0]).reshape(-1, 1)
-    weight = np.tile([1.0, 3.0], 20)
-    asked = BoxesRequest(2, (Statistic("mean", (0,), 1.0),), bounds="tight", survey=weight)
-    (found,) = anonymized(Case(x, asked)).certificates
-    assert found.published[0].guaranteed is not None
-    assert found.published[0].guaranteed.upper == pytest.approx(95.5)
-    assert found.true_value == (pytest.approx(95.75),)
+    """benchmarks/attack_boxes.py goes through 100,000 of them."""
+    met = [check(drawn(seed)) for seed in range(250 * part, 250 * part + 250)]
+    assert sum(met) > 200

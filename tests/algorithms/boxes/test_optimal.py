@@ -105,42 +105,42 @@ def test_influences_per_record_are_what_is_kept_small() -> None:
 
 
 @pytest.mark.parametrize("method", ["optimal"])
-def test_more_records_than_a_block_holds(method: partition.Method, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_records_than_a_block_holds(method: partition.Method) -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(3000, 3))
     x[:, 1] = np.round(np.exp(3 * x[:, 1]))
     x[7, 2] = 1e12  # nearly all records in one bin
     whole = cost(x, parts(x, 5, method), np.ones(3))
-    monkeypatch.setattr(partition, "_BLOCK", 200)
-    found = parts(x, 5, method)
+    small = partition.Search(block=200)
+    found = parts(x, 5, method, search=small)
     assert found.counts.min() >= 5
     assert sorted(found.order.tolist()) == list(range(3000))
     assert cost(x, found, np.ones(3)) < 1.1 * whole
     order = rng.permutation(3000)
-    assert {frozenset(order[list(g)].tolist()) for g in groups(parts(x[order], 5, method))} == groups(found)
+    assert {frozenset(order[list(g)].tolist()) for g in groups(parts(x[order], 5, method, search=small))} == groups(
+        found
+    )
 
 
-def test_values_too_dense_for_bins_are_cut_where_a_float_lies_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition, "_BLOCK", 10)
+def test_values_too_dense_for_bins_are_cut_where_a_float_lies_between() -> None:
+    small = partition.Search(block=10)
     dense = 2.0**53 + 2.0 * np.arange(40)
-    assert parts(dense[:, None], 2, "optimal").counts.tolist() == [40]
+    assert parts(dense[:, None], 2, "optimal", search=small).counts.tolist() == [40]
     gapped = np.where(np.arange(40) < 3, dense, dense + 64.0)
-    assert sorted(parts(gapped[:, None], 2, "optimal").counts.tolist()) == [3, 37]
+    assert sorted(parts(gapped[:, None], 2, "optimal", search=small).counts.tolist()) == [3, 37]
 
 
-def test_small_steps_give_the_same_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_steps_give_the_same_cuts() -> None:
     x = np.random.default_rng(7).normal(size=(2000, 3))
     whole = groups(parts(x, 5, "optimal"))
-    monkeypatch.setattr(partition, "_BUDGET", 1)
-    assert groups(parts(x, 5, "optimal")) == whole
+    assert groups(parts(x, 5, "optimal", values=1)) == whole
 
 
 @pytest.mark.parametrize("records", [20_000, 40_000, 400_000])
-def test_every_effort_keeps_the_invariants(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_effort_keeps_the_invariants(records: int) -> None:
     """The effort falls with the number of records; here it is set, not the records."""
-    effort = next(one for one in partition._EFFORT if records <= one[0])
-    monkeypatch.setattr(partition, "_EFFORT", ((2**31, *effort[1:]),))
+    effort = next(one for one in partition.USUAL.efforts if records <= one[0])
     x = np.random.default_rng(7).normal(size=(1500, 12)).round(1)
-    found = parts(x, 7, "optimal")
+    found = parts(x, 7, "optimal", search=partition.Search(efforts=((2**31, *effort[1:]),)))
     assert found.counts.min() >= 7
     assert cost(x, found, np.ones(12)) < cost(x, parts(x, 7, "fast"), np.ones(12))

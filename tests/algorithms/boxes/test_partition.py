@@ -185,16 +185,15 @@ def test_one_column_is_never_below_the_best_partition_and_meets_it_where_there_i
         assert width == least_width(x, k)
 
 
-def test_small_steps_give_the_same_cuts_and_rising_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_steps_give_the_same_cuts_and_rising_progress() -> None:
     x = np.random.default_rng(7).normal(size=(5000, 3))
     whole = groups(parts(x, 5))
-    monkeypatch.setattr(partition, "_BUDGET", 1)
     state = partition.init(x, k=5, worth=np.ones(3), method="fast")
     shares = [partition.fraction(state)]
     with pytest.raises(ValueError, match="not finished"):
         partition.result(state)
     while not partition.done(state):
-        state = partition.step(state)
+        state = partition.step(state, values=1)
         shares.append(partition.fraction(state))
     assert len(shares) > 1000
     assert shares == sorted(shares)

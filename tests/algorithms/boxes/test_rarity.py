@@ -12,7 +12,6 @@ from surebox_verify.core.influence import absolute_influences, influences
 from surebox_verify.core.moments import moments
 from surebox_verify.core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run, tables
-from workers.algorithms.boxes import stages
 from workers.algorithms.boxes.bounds import rounded_outward
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.dismissal import dismiss
@@ -246,15 +245,11 @@ def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.n
     assert (found.deviation[3], found.mean[3]) == (0.0, 7.0)
 
 
-def test_a_regression_is_judged_too_and_small_steps_change_nothing(
-    records: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_regression_is_judged_too_and_small_steps_change_nothing(records: np.ndarray) -> None:
     request = BoxesRequest(5, (Statistic("regression", (0, 1)), Statistic("mean", (0,))), rare_records="weigh")
     whole = run(records, request, seed=3)
     assert len(whole.certificates[0].true_value) == len(whole.certificates[0].shift) == 2
-    monkeypatch.setattr(stages, "_WORK", 1)
-    monkeypatch.setattr(stages, "_rows", lambda _: 100)
-    parts = run(records, request, seed=3)
+    parts = run(records, request, seed=3, derivatives=2_000)
     np.testing.assert_array_equal(parts.boxes.lower, whole.boxes.lower)
     np.testing.assert_allclose(parts.chosen.weights, whole.chosen.weights, rtol=1e-9)
 

@@ -1,6 +1,7 @@
 """Everything a release says of its statistics, on mixed boxes: certain for data that are consistent with them."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,3 +199,25 @@ def test_means_inside_boxes_narrow_every_range_of_numbers() -> None:
         (value,) = truth(statistic, x, np.zeros((300, 2)), np.ones(300))
         assert after.outer.lower <= value <= after.outer.upper
         assert after.outer.width < 0.6 * before.outer.width
+
+
+@pytest.mark.parametrize("attained", [False, True])
+def test_what_is_found_does_not_hang_on_the_order_of_boxes_and_columns(attained: bool) -> None:
+    """To the last bit, a pair named in either order: who reads rows back has the file's order."""
+    x, codes = records(5)
+    boxes, *_ = boxes_of(x, codes, 4, attained=attained, lacking=True, weighted=True)
+    one = Readings(boxes, Meaning(attained, (1.0, None), least=3))
+    for seed in (1, 2):
+        order = np.random.default_rng(seed).permutation(len(boxes.counts))
+        other = PublishedBoxes(
+            boxes.lower[order][:, ::-1], boxes.upper[order][:, ::-1], boxes.counts[order],
+            sets=tuple(held[order] for held in boxes.sets),
+            survey=None if boxes.survey is None else boxes.survey[order],
+        )  # fmt: skip
+        two = Readings(other, Meaning(attained, (None, 1.0), least=3))
+        for statistic in ASKED:
+            of = tuple({0: 1, 1: 0}.get(column, column) for column in statistic.of)
+            again = replace(statistic, of=of)
+            found = reading_steps(statistic, one).finish(), reading_steps(again, two).finish()
+            assert found[0] == found[1], statistic
+            assert estimates(statistic, one, found[0]) == estimates(again, two, found[1]), statistic

@@ -21,9 +21,9 @@ def walk_through(state: enumeration.EnumerationState) -> Found:
     return enumeration.result(state)
 
 
-def evolve(state: evolution.EvolutionState) -> Found:
+def evolve(state: evolution.EvolutionState, costs: float = evolution.STEP_COSTS) -> Found:
     while not evolution.done(state):
-        state = evolution.step(state)
+        state = evolution.step(state, costs=costs)
     return evolution.result(state)
 
 

@@ -3,8 +3,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from tests.algorithms.groups.swapping import METRIC, cheapest_by_trying, problem, records
-from workers.algorithms.groups.swaps import assignment, flow
-from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
+from workers.algorithms.groups.swaps.assignment import Effort, cheapest, finding, moves_made, moves_needed
 from workers.algorithms.groups.swaps.effect import after, counts_after, met
 from workers.algorithms.groups.swaps.metric import influence
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build, shuffled
@@ -73,11 +72,8 @@ def large(seed: int) -> Problem:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("first", [1, 16])
-def test_lists_are_lengthened_until_nothing_left_out_could_help(
-    seed: int, first: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_are_lengthened_until_nothing_left_out_could_help(seed: int, first: int) -> None:
     """Against a dense solver that knows all pairs: who stays is a column of its own, with a bonus for staying."""
-    monkeypatch.setattr(assignment, "_FIRST", first)
     given = large(seed)
     moves = moves_needed(given)
     cost = influence(given.metric, given.source_values, given.partner_values)
@@ -88,7 +84,8 @@ def test_lists_are_lengthened_until_nothing_left_out_could_help(
     full = np.hstack([cost, np.array(stay).T])
     rows, columns = linear_sum_assignment(full)
     moved = columns < cost.shape[1]
-    assert cheapest(given, moves).distortion == pytest.approx(cost[rows[moved], columns[moved]].sum(), abs=1e-9)
+    found = cheapest(given, moves, effort=Effort(first=first))
+    assert found.distortion == pytest.approx(cost[rows[moved], columns[moved]].sum(), abs=1e-9)
 
 
 def test_with_ceilings_that_bind_it_agrees_with_a_dense_solver() -> None:
@@ -166,14 +163,12 @@ def test_what_cannot_be_moved_is_said_in_numbers() -> None:
 
 
 @pytest.mark.parametrize("ceiling", [None, 6])
-def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, ceiling: int | None) -> None:
+def test_pauses_change_nothing(ceiling: int | None) -> None:
     given = problem(np.random.default_rng(5), [60, 40, 40, 40], [50, 2, 1, 0], [Restriction(0, bound=36, zero=60)])
     moves = moves_needed(given)
     ceilings = None if ceiling is None else np.full(4, ceiling)
     whole = cheapest(given, moves, ceilings)
-    monkeypatch.setattr(flow, "_VISITS", 1)
-    monkeypatch.setattr(assignment, "_COMPARED", 1)
-    work, pauses = finding(given, moves, ceilings), 0
+    work, pauses = finding(given, moves, ceilings, effort=Effort(compared=1, arcs=1)), 0
     while True:
         try:
             next(work)

@@ -50,8 +50,7 @@ def test_threads_do_not_change_the_outcome() -> None:
     assert same(one, walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=0.4), threads=2)))
 
 
-def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(enumeration, "_ALLOWANCE", 4_000)
+def test_an_interrupted_search_goes_on() -> None:
     data, vital = fuzzy()
     request = EnumerationRequest(gamma=0.4)
     whole = walk_through(enumeration.init(data, vital, request))
@@ -62,7 +61,7 @@ def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
         finished.append(len(arrays["tasks"]))
         assert same(whole, walk_through(enumeration.unpack(data, vital, request, arrays)))
         for _ in range(6):
-            state = enumeration.step(state)
+            state = enumeration.step(state, slots=4_000)
     assert same(whole, enumeration.result(state))
     assert 0 < finished[-1] < 18
     with pytest.raises(ValueError, match="finished search"):

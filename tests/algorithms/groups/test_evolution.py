@@ -35,7 +35,7 @@ def same(one: Found, other: Found) -> bool:
 
 
 @BOTH
-def test_threads_steps_and_parts_do_not_change_the_outcome(diversity: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_steps_and_parts_do_not_change_the_outcome(diversity: bool) -> None:
     data, vital = fuzzy()
     request = replace(SMALL, diversity=diversity)
     whole = evolve(evolution.init(data, vital, request, rng()))
@@ -47,16 +47,14 @@ def test_threads_steps_and_parts_do_not_change_the_outcome(diversity: bool, monk
             parts[at] = evolution.step(parts[at])
         assert evolution.done(parts[at]) and not evolution.done(part)  # noqa: PT018
     assert same(whole, merge([kept_by(part) for part in parts]))
-    monkeypatch.setattr(evolution, "_ALLOWANCE", 1.0)
-    assert same(whole, evolve(evolution.init(data, vital, request, rng())))
+    assert same(whole, evolve(evolution.init(data, vital, request, rng()), costs=1.0))
 
 
 @BOTH
-def test_an_interrupted_search_goes_on_to_the_same_end(diversity: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_goes_on_to_the_same_end(diversity: bool) -> None:
     data, vital = fuzzy()
     request = replace(SMALL, diversity=diversity)
     whole = evolve(evolution.init(data, vital, request, rng()))
-    monkeypatch.setattr(evolution, "_ALLOWANCE", 2e4)  # so that generations take several steps
     state = evolution.init(data, vital, request, rng())
     interrupted = []
     while not evolution.done(state):
@@ -67,7 +65,7 @@ def test_an_interrupted_search_goes_on_to_the_same_end(diversity: bool, monkeypa
                 arrays = {name: array.copy() for name, array in evolution.pack(state).items()}
                 assert all(array.dtype != object for array in arrays.values())
                 state = evolution.unpack(data, vital, request, arrays)
-        state = evolution.step(state)
+        state = evolution.step(state, costs=2e4)  # so that generations take several steps
     assert len(interrupted) >= 3
     assert same(whole, evolution.result(state))
     with pytest.raises(ValueError, match="finished search"):

@@ -33,11 +33,11 @@ def anything(_swaps: Swaps) -> bool:
     return True
 
 
-def ended(given: Problem, request: MemeticRequest, seed: int = 0) -> MemeticState:
+def ended(given: Problem, request: MemeticRequest, seed: int = 0, **budget: int) -> MemeticState:
     state = memetic.init(given, request, np.random.default_rng(seed))
     before = 0.0
     while not memetic.done(state):
-        state = memetic.step(state)
+        state = memetic.step(state, **budget)
         stage, fraction = memetic.progress(state)
         assert stage in {"nearest partners", "generations"}
         assert before <= fraction <= 1.0
@@ -210,13 +210,12 @@ def test_runs_depend_neither_on_threads_nor_on_each_other() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 5])
-def test_a_search_resumes_bit_by_bit(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memetic, "_SEARCHED", 1)  # one generation a step
+def test_a_search_resumes_bit_by_bit(steps: int) -> None:
     given = problem(np.random.default_rng(4), *PROBLEMS["lowered and raised"])
     request = replace(SMALL, runs=2)
     state = memetic.init(given, request, np.random.default_rng(8))
     for _ in range(steps):
-        state = memetic.step(state)
+        state = memetic.step(state, searched=1)  # one generation
     packed = {name: array.copy() for name, array in memetic.pack(state).items()}
     resumed = memetic.unpack(given, request, packed)
     while not memetic.done(state):
@@ -231,11 +230,10 @@ def test_a_search_resumes_bit_by_bit(steps: int, monkeypatch: pytest.MonkeyPatch
         memetic.unpack(given, replace(request, runs=1), packed)
 
 
-def test_lists_are_made_in_steps_and_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_are_made_in_steps_and_of_any_length() -> None:
     given = problem(np.random.default_rng(6), *PROBLEMS["lowered"])
     whole = ended(given, SMALL)
-    monkeypatch.setattr(memetic, "_COMPARED", 1)
-    stepwise = ended(given, SMALL)
+    stepwise = ended(given, SMALL, compared=1)
     np.testing.assert_array_equal(whole.runs[0].source, stepwise.runs[0].source)
     assert whole.board.nearby.near.shape[2] > 1
 

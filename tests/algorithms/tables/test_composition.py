@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.tables.composition import ABSENT, Noise, Placed, Request, compose
+from workers.algorithms.tables.composition import ABSENT, CompositionRequest, Noise, Placed, compose
 
 
 def rng() -> np.random.Generator:
@@ -25,34 +25,36 @@ def placed(places: list[int], kept: list[int] | None = None) -> Placed:
 
 
 def test_two_releases_are_overlaid_and_absence_is_a_place() -> None:
-    found = compose(Request([placed([0, 0, 0, 1, 1, 1, -1]), placed([5, 5, 6, 6, 6, 6, -1])], k=2), rng=rng())
+    found = compose(
+        CompositionRequest([placed([0, 0, 0, 1, 1, 1, -1]), placed([5, 5, 6, 6, 6, 6, -1])], k=2), rng=rng()
+    )
     # groups {0, 1}, {2}, {3, 4, 5}; the last record is in no release
     assert (found.records, found.groups, found.overlay) == (6, 3, 1)
     assert found.overlay_below == pytest.approx(1 / 6)
     # the record that is alone has min(3, 4) candidates
     assert (found.candidates, found.candidates_below) == (2, 0.0)
     assert found.changed is None
-    absent = compose(Request([placed([0, 0, 0, 0, 0, 0]), placed([1, 1, 1, 1, 1, -1])], k=2), rng=rng())
+    absent = compose(CompositionRequest([placed([0, 0, 0, 0, 0, 0]), placed([1, 1, 1, 1, 1, -1])], k=2), rng=rng())
     assert absent.overlay == 1
 
 
 def test_candidates_agree_in_what_is_kept() -> None:
     one = placed([0, 0, 0, 0], [7, 7, 8, 8])
     other = placed([1, 1, 2, 2], [7, 8, 7, 8])
-    found = compose(Request([one, other], k=3), rng=rng())
+    found = compose(CompositionRequest([one, other], k=3), rng=rng())
     assert found.candidates == 2  # one of 7 and one of 8: min(2, 1) + min(2, 1)
-    assert compose(Request([placed([0] * 4), placed([1, 1, 2, 2])], k=3), rng=rng()).candidates == 2
+    assert compose(CompositionRequest([placed([0] * 4), placed([1, 1, 2, 2])], k=3), rng=rng()).candidates == 2
 
 
 def test_records_that_came_or_went_are_counted_where_they_are() -> None:
     before = Placed(np.array([0, 0, 0, 1, 1]), np.array([0, 1]), np.zeros(2, np.int64), np.array([3, 4]))
-    found = compose(Request([before, placed([4, 4, 4, 4, 4])], k=3), rng=rng())
+    found = compose(CompositionRequest([before, placed([4, 4, 4, 4, 4])], k=3), rng=rng())
     assert found.changed == 2
 
 
 def test_persons_are_counted_not_rows() -> None:
     persons = np.array([1, 1, 1, 2, 3])
-    found = compose(Request([placed([0, 0, 0, 1, 1])], k=2, persons=persons), rng=rng())
+    found = compose(CompositionRequest([placed([0, 0, 0, 1, 1])], k=2, persons=persons), rng=rng())
     assert found.overlay == 1
     assert found.overlay_below == pytest.approx(1 / 3)
 
@@ -60,11 +62,11 @@ def test_persons_are_counted_not_rows() -> None:
 def test_diversity_is_that_of_the_overlay_groups() -> None:
     codes = np.array([1, 2, 1, 1, 1, 2])
     found = compose(
-        Request([placed([0, 0, 0, 0, 0, 0]), placed([1, 1, 2, 2, 2, 2])], k=2, sensitive=[codes]), rng=rng()
+        CompositionRequest([placed([0, 0, 0, 0, 0, 0]), placed([1, 1, 2, 2, 2, 2])], k=2, sensitive=[codes]), rng=rng()
     )
     assert found.diversity[0].l == 2
     assert found.diversity[0].alpha == pytest.approx(3 / 4)
-    assert compose(Request([placed([0, 0, 1, 1, 1, 2])], k=2, sensitive=[codes]), rng=rng()).diversity[
+    assert compose(CompositionRequest([placed([0, 0, 1, 1, 1, 2])], k=2, sensitive=[codes]), rng=rng()).diversity[
         0
     ].homogeneous == (pytest.approx(4 / 6))
 
@@ -79,7 +81,9 @@ def test_any_releases_are_composed_as_by_hand(data: st.DataObject) -> None:
     persons = data.draw(st.lists(st.integers(0, 9), min_size=records, max_size=records))
     k = data.draw(st.integers(1, 6))
     found = compose(
-        Request([placed(one, kept) for one in places], k=k, persons=np.array(persons), sensitive=[np.array(kept)]),
+        CompositionRequest(
+            [placed(one, kept) for one in places], k=k, persons=np.array(persons), sensitive=[np.array(kept)]
+        ),
         rng=rng(),
     )
     members: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -119,7 +123,10 @@ def test_noise_is_multiplied_and_asked_within_the_overlay_group() -> None:
     side = draw.uniform(2, 4, size=(12, 1))
     boxes = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     found = compose(
-        Request([placed(boxes)], k=2, noise=[Noise(values, scale), Noise(values[:, :1], side, uniform=True)]), rng=rng()
+        CompositionRequest(
+            [placed(boxes)], k=2, noise=[Noise(values, scale), Noise(values[:, :1], side, uniform=True)]
+        ),
+        rng=rng(),
     )
     expected = []
     for i in range(12):
@@ -143,7 +150,7 @@ def test_a_simulated_adversary_finds_as_many_fitting_records_as_expected() -> No
     draw = np.random.default_rng(7)
     values = draw.normal(size=(40, 2))
     scale = np.full((40, 2), 0.8)
-    told = compose(Request([], k=2, noise=[Noise(values, scale), Noise(values, scale)]), rng=rng())
+    told = compose(CompositionRequest([], k=2, noise=[Noise(values, scale), Noise(values, scale)]), rng=rng())
     ranks = np.zeros(40)
     for _ in range(3000):
         z = values[:, None, :] + draw.normal(size=(40, 2, 2)) * 0.8
@@ -154,6 +161,6 @@ def test_a_simulated_adversary_finds_as_many_fitting_records_as_expected() -> No
 
 def test_what_cannot_be_composed_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing to compose"):
-        compose(Request([], k=2), rng=rng())
+        compose(CompositionRequest([], k=2), rng=rng())
     with pytest.raises(ValueError, match="same records"):
-        compose(Request([placed([0, 0]), placed([0])], k=2), rng=rng())
+        compose(CompositionRequest([placed([0, 0]), placed([0])], k=2), rng=rng())

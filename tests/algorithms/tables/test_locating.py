@@ -43,3 +43,61 @@ def test_sets_of_values_tell_boxes_apart() -> None:
     found = locate(np.full((500, 1), 0.5), codes, *flat, members)
     expected = np.where((codes < [5, 4]).all(axis=1), codes[:, 1] * 5 + codes[:, 0], -1)
     assert (found == expected).all()
+
+
+def test_records_are_found_among_cells_of_columns_of_both_kinds_as_by_looking_at_every_box() -> None:
+    draw = np.random.default_rng(17)
+    lower, upper = cells(draw, 120, 3)
+    lower[:, 1], upper[:, 1] = np.floor(lower[:, 1]), np.floor(upper[:, 1])  # many bounds are one
+    sets = (draw.random((121, 4)) < 0.6, draw.random((121, 3)) < 0.7)
+    x = np.column_stack([draw.uniform(0, 10, (2000, 2)), draw.integers(0, 11, 2000)])
+    codes = np.column_stack([draw.integers(0, 6, 2000), draw.integers(0, 5, 2000)])
+    found = locate(x, codes, lower, upper, sets)
+    for i in range(2000):
+        inside = (x[i] >= lower).all(axis=1) & (x[i] <= upper).all(axis=1)
+        for j, one in enumerate(sets):
+            inside &= one[:, codes[i, j]] if codes[i, j] < one.shape[1] else False
+        touching = ((x[i] == upper) & (lower < upper)).sum(axis=1)
+        least = touching[inside].min(initial=9)
+        assert (found[i] == -1) == ~inside.any()
+        assert found[i] == -1 or (inside[found[i]] and touching[found[i]] == least)
+
+
+def by_looking_at_every_box(
+    x: np.ndarray, codes: np.ndarray, lower: np.ndarray, upper: np.ndarray, sets: tuple[np.ndarray, ...]
+) -> list[int]:
+    """Of the boxes that hold a record the one on whose upper bounds it lies least, then the first."""
+    found = []
+    for i in range(len(x)):
+        inside = (x[i] >= lower).all(axis=1) & (x[i] <= upper).all(axis=1)
+        for j, one in enumerate(sets):
+            inside &= one[:, codes[i, j]] if codes[i, j] < one.shape[1] else False
+        touching = ((x[i] == upper) & (lower < upper)).sum(axis=1)
+        found.append(int(np.where(inside, touching, 99).argmin()) if inside.any() else -1)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_boxes_that_overlap_touch_and_lack_values_are_found_as_by_looking_at_every_one(seed: int) -> None:
+    draw = np.random.default_rng(100 + seed)
+    ends = np.sort(draw.integers(0, 12, (2, 150, 2)).astype(float), axis=0)  # many ties, points among them
+    ends[:, draw.random((150, 2)) < 0.1] = -np.inf
+    sets = (draw.random((150, 90)) < 0.3, draw.random((150, 3)) < 0.6)  # more values than a word has bits
+    x = draw.integers(-1, 14, (800, 2)).astype(float)
+    x[draw.random((800, 2)) < 0.1] = -np.inf
+    codes = np.column_stack([draw.integers(0, 93, 800), draw.integers(0, 5, 800)])
+    for columns, nominal in ((2, 2), (1, 0), (2, 0), (0, 2), (0, 1)):
+        lower, upper, held = ends[0][:, :columns], ends[1][:, :columns], sets[:nominal]
+        args = x[:, :columns], codes[:, :nominal], lower, upper, held
+        assert locate(*args).tolist() == by_looking_at_every_box(*args)
+
+
+def test_many_copies_of_one_box_are_no_reason_to_divide_for_ever() -> None:
+    lower, upper = np.zeros((500, 2)), np.ones((500, 2))
+    lower[:, 0] -= np.arange(500)  # each in the next one
+    upper[:, 0] += np.arange(500)
+    x = np.array([[0.5, 0.5], [1.0, 0.5], [-3.0, 0.0], [5.5, 0.5], [700.0, 0.5]])
+    nothing = np.empty((5, 0), np.int64)
+    assert locate(x, nothing, lower, upper, ()).tolist() == [0, 1, 3, 5, -1]
+    assert locate(x, nothing, lower[:0], upper[:0], ()).tolist() == [-1] * 5
+    assert locate(x[:0], nothing[:0], lower, upper, ()).tolist() == []

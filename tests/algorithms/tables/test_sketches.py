@@ -1,10 +1,14 @@
 """The same rows are recognised, others are not; hashes are SipHash."""
 
+from collections import Counter
+from itertools import product
+from math import log2
+
 import numpy as np
 import pytest
 
 from workers.algorithms.tables.sketch_kernels import hashed_rows
-from workers.algorithms.tables.sketches import SKETCH, Sketch, independent, overlap, same_rows, sketch
+from workers.algorithms.tables.sketches import BITS, SKETCH, Sketch, bits, independent, overlap, same_rows, sketch
 
 KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
 
@@ -63,3 +67,42 @@ def test_appended_and_removed_rows_are_the_same_data(levels: int) -> None:
     assert same_rows(of(values[:7000]), of(values))
     assert same_rows(of(values[:5000]), of(values[1000:]))
     assert not same_rows(of(values[:4000]), of(values[4000:]))
+
+
+@pytest.mark.parametrize(("values", "rows"), [(73, 600), (40, 200), (25, 1000), (6, 90)])
+def test_two_populations_of_few_values_are_not_the_same_data(values: int, rows: int) -> None:
+    """Ages and towns of different people: what is common to them is common to everybody."""
+    found = 0
+    for seed in range(40):
+        draw = np.random.default_rng([6, seed])
+        one, other = (draw.integers(0, values, size=(rows, 1)) for _ in range(2))
+        found += same_rows(of(one), of(other))
+    assert found == 0
+
+
+@pytest.mark.parametrize(("values", "rows"), [(73, 600), (40, 200), (25, 1000)])
+def test_the_same_data_of_few_values_are_found_and_with_rows_appended(values: int, rows: int) -> None:
+    draw = np.random.default_rng(7)
+    one = draw.integers(0, values, size=(rows, 1))
+    assert same_rows(of(one), of(draw.permutation(one)))
+    wide = draw.integers(0, values, size=(rows, 3))
+    assert same_rows(of(wide), of(np.vstack([wide, draw.integers(0, values, size=(rows // 3, 3))])))
+
+
+def test_equal_multisets_say_as_much_as_they_are_improbable() -> None:
+    """Against all sequences of draws, one by one."""
+    for counts in ([3, 1], [2, 2, 1], [4], [1, 1, 1, 1]):
+        n = sum(counts)
+        shares = [one / n for one in counts]
+        alike = sum(
+            np.prod([shares[value] for value in drawn])
+            for drawn in product(range(len(counts)), repeat=n)
+            if Counter(drawn) == Counter(dict(enumerate(counts)))
+        )
+        assert bits(np.array(counts)) == pytest.approx(-log2(alike), abs=1e-9)
+    halves = np.array([300, 300])
+    assert bits(halves) < 6
+    assert bits(np.ones(600, np.int64)) > 100
+    few = np.repeat([[0.0], [1.0]], 300, axis=0)
+    assert bits(halves) < BITS
+    assert not same_rows(of(few), of(few)), "a column of two values, as often each, is anybody's"

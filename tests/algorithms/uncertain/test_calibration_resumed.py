@@ -13,20 +13,15 @@ from workers.algorithms.uncertain.calibration.calibration import CalibrationStat
 from workers.algorithms.uncertain.calibration.journal import Journal, remembered
 from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest
 
+PIECE = 150  # so that many places to be interrupted at are tried with few records
 REQUESTS = [
-    CalibrationRequest(k=5.0),
-    CalibrationRequest(k=5.0, model="uniform", dismiss=0.05),
-    CalibrationRequest(k=4.0, scales="levels", dismiss=0.0),
-    CalibrationRequest(k=4.0, scales="levels", model="uniform"),
-    CalibrationRequest(k=5.0, scales="per_record", scaling="local"),
-    CalibrationRequest(k=5.0, scales="shared", scaling="rotated"),
+    CalibrationRequest(k=5.0, piece=PIECE),
+    CalibrationRequest(k=5.0, model="uniform", dismiss=0.05, piece=PIECE),
+    CalibrationRequest(k=4.0, scales="levels", dismiss=0.0, piece=PIECE),
+    CalibrationRequest(k=4.0, scales="levels", model="uniform", piece=PIECE),
+    CalibrationRequest(k=5.0, scales="per_record", scaling="local", piece=PIECE),
+    CalibrationRequest(k=5.0, scales="shared", scaling="rotated", piece=PIECE),
 ]
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that many places to be interrupted at are tried with few records."""
-    monkeypatch.setattr(calibration_solver, "_PIECE", 150)
 
 
 def stored(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +61,7 @@ def test_wherever_it_is_interrupted_it_ends_with_the_same_densities(asked: Calib
 
 def test_what_is_remembered_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     x = oracle.mixture(600)
-    asked = CalibrationRequest(k=4.0, scales="levels", dismiss=0.0)
+    asked = CalibrationRequest(k=4.0, scales="levels", dismiss=0.0, piece=PIECE)
     state = calibration.init(x, asked)
     while not calibration.done(state):
         state = calibration.step(state)
@@ -101,7 +96,7 @@ def test_work_that_has_ended_takes_the_place_of_what_it_was_made_of() -> None:
 
 def test_the_journal_of_levels_holds_each_record_a_few_times_at_most() -> None:
     x = oracle.mixture(600)
-    state = calibration.init(x, CalibrationRequest(k=4.0, scales="levels", dismiss=0.0))
+    state = calibration.init(x, CalibrationRequest(k=4.0, scales="levels", dismiss=0.0, piece=PIECE))
     while not calibration.done(state):
         state = calibration.step(state)
     assert sum(array.size for array in calibration.pack(state).values()) < 12 * len(x)

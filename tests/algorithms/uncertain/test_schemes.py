@@ -57,6 +57,17 @@ def test_k_is_reached_among_those_who_share_a_scale(
     assert found.expected.least == found.anonymity.min()
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("far", "kept", "few"), [(1, 17, True), (2, 18, True), (3, 16, False), (4, 16, False)])
+def test_equal_records_need_no_rung(model: Model, far: int, kept: int, few: bool) -> None:
+    """Sixteen equal records and some far ones: these go where they are k or more, else all stay, and few decide."""
+    x = np.array([[0.0]] * 16 + [[10.0 ** (i + 1)] for i in range(far)])
+    found = calibrate(x, CalibrationRequest(k=3.0, model=model, scales="common", dismiss=0.05))
+    assert (len(found.rows), found.few) == (kept, few)
+    assert (found.scale[0, 0] == 0.0) is not few
+    assert oracle.of(x, found).min() >= 3.0
+
+
 def on_ladder(value: float) -> bool:
     """Ten rungs to a decade, known beforehand."""
     return float(f"{value:.12e}".split("e")[0]) in {1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0}

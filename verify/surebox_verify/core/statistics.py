@@ -122,6 +122,10 @@ def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: S
         fault = _fault(statistic, columns, codebooks) or _nominal_fault(statistic, columns, codebooks)
         if fault:
             raise UndefinedStatisticError(index, statistic.kind, statistic.of, fault)
+        several = _without_indicator(statistic, columns, codebooks)
+        if several is not None:
+            reason = f"nominal with {codebooks[several - columns]} values: it takes {_BINARY} here, as 0 and 1"
+            raise UndefinedStatisticError(index, statistic.kind, statistic.of, reason, (several,))
 
 
 def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int]) -> str | None:
@@ -129,9 +133,7 @@ def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int])
     nominal = _NOMINAL.get(statistic.kind, ())
     for place, column in enumerate(statistic.of):
         if column >= columns and statistic.kind in _DUMMIES:
-            if codebooks[column - columns] == _BINARY or (statistic.kind == "regression" and place > 0):
-                continue
-            return f"column {column} of it must be numeric, or nominal with two values"
+            continue
         if (place in nominal) != (column >= columns):
             return f"column {column} of it must be {'nominal' if place in nominal else 'numeric'}"
     if statistic.values and (not nominal or statistic.kind == "crosstab"):
@@ -141,6 +143,14 @@ def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int])
     if (statistic.kind == "quantile") != (statistic.p is not None and 0.0 < statistic.p < 1.0):
         return "it takes a p in (0, 1)" if statistic.kind == "quantile" else "it takes no p"
     return None
+
+
+def _without_indicator(statistic: Statistic, columns: int, codebooks: Sequence[int]) -> int | None:
+    """A nominal column that is no single number: only predictors may have several values."""
+    if statistic.kind not in _DUMMIES:
+        return None
+    of = statistic.of[:1] if statistic.kind == "regression" else statistic.of
+    return next((c for c in of if c >= columns and codebooks[c - columns] != _BINARY), None)
 
 
 def _fault(statistic: Statistic, numeric: int, codebooks: Sequence[int]) -> str | None:

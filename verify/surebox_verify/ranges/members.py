@@ -15,10 +15,11 @@ rows of the table).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class ValueSets:
 
     possible: BoolArray
     present: BoolArray
+
+    @cached_property
+    def sizes(self) -> tuple[IntArray, IntArray]:
+        """(B,) each, how many values are in S and in P."""
+        return self.possible.sum(axis=1), self.present.sum(axis=1)
 
     @property
     def alone(self) -> BoolArray:
@@ -98,13 +104,22 @@ def members_of(column: ValueSets, asked: BoolArray, counts: FloatArray) -> Membe
 
     Notes
     -----
-    O(B m).
+    O(B |A|), and O(B m) once.
     """
-    within, outside = ~(column.possible & ~asked).any(axis=1), ~(column.possible & asked).any(axis=1)
-    sure, other = (column.present & asked).sum(axis=1), (column.present & ~asked).sum(axis=1)
+    inside = np.flatnonzero(asked)
+    held, sure = (_held(sets, inside) for sets in (column.possible, column.present))
+    within, outside, other = held == column.sizes[0], held == 0, column.sizes[1] - sure
     least = np.where(within, counts, np.where(outside, 0.0, sure))
     most = np.where(outside, 0.0, np.where(within, counts, counts - other))
     return Members(least, most, counts)
+
+
+def _held(sets: BoolArray, inside: IntArray) -> IntArray:
+    """(B,), how many of some values are in each set."""
+    found = np.zeros(len(sets), dtype=np.int64)
+    for value in inside:
+        found += sets[:, value]
+    return found
 
 
 def members_below(lower: FloatArray, upper: FloatArray, value: float, counts: FloatArray, *, attained: bool) -> Members:

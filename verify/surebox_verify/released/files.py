@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zlib
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -40,7 +41,7 @@ def names_in(data: bytes, file_format: str) -> list[str]:
             first = data[: data.find(b"\n") + 1] or data
             return list(ndjson.read_json(pa.BufferReader(first)).column_names)
         return list(csv.open_csv(pa.BufferReader(_unpacked(data, file_format))).schema.names)
-    except (pa.ArrowException, OSError, EOFError) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _unreadable(error) from None
 
 
@@ -60,7 +61,7 @@ def numbers(data: bytes, file_format: str, names: Sequence[str]) -> pa.Table:
     """
     try:
         table = _READERS[file_format](data, names)
-    except (pa.ArrowException, OSError, EOFError) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _unreadable(error) from None
     missing = [name for name in names if name not in table.column_names]
     if missing:

@@ -69,13 +69,14 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
     return Checked(x=np.ascontiguousarray(x), request=request)
 
 
-def step(state: BoxesState, *, rng: np.random.Generator) -> BoxesState:
+def step(state: BoxesState, *, rng: np.random.Generator, derivatives: int = stages.STEP_DERIVATIVES) -> BoxesState:
     """Go on by about half a second at most.
 
     Parameters
     ----------
     state : from `init` or `step`; used up.
     rng : places cuts and draws samples. Seeded by the operating system in production.
+    derivatives : computed in a step of the stages that compute them; one record or box at least.
 
     Raises
     ------
@@ -83,6 +84,8 @@ def step(state: BoxesState, *, rng: np.random.Generator) -> BoxesState:
         These records, or those that are kept, leave a statistic or its default scale undefined.
     SuppressionError, InfeasibleKError
         Too many records, or all, are in classes or patterns of missing values too rare for any box.
+    InfeasibleDiversityError, InfeasibleAlphaError, InvalidColumnError
+        Those that are left do not meet what all did.
     """
     match state:
         case Checked():
@@ -94,25 +97,25 @@ def step(state: BoxesState, *, rng: np.random.Generator) -> BoxesState:
         case Finished():
             return state
         case _:
-            return _plain_step(state, rng)
+            return _plain_step(state, rng, derivatives)
 
 
-def _plain_step(state: PlainState, rng: np.random.Generator) -> BoxesState:
+def _plain_step(state: PlainState, rng: np.random.Generator, derivatives: int) -> BoxesState:
     match state:
         case Averaging():
             return stages.average(state)
         case Measuring():
-            return stages.measure(state)
+            return stages.measure(state, derivatives)
         case Cutting():
             return stages.cut(state)
         case Bounding():
             return stages.bound(state, rng)
         case Choosing():
-            return stages.choose(state)
+            return stages.choose(state, derivatives)
         case Anticipating():
             return stages.anticipate(state, rng)
         case Comparing():
-            return stages.compare(state)
+            return stages.compare(state, derivatives)
         case Certifying():
             return stages.certify(state)
 

@@ -200,6 +200,10 @@ def _quantile(one: Statistic, records: Records, found: Sides) -> None:
     column, p = one.of[0], float(one.p or 0.5)
     values = records.x[:, column]
     known = np.flatnonzero(~np.isnan(values))
+    if len(known) == 0:  # the column was given up: there is nothing to keep narrow
+        found.omega[-1].append(_weight(one, 0.0))
+        found.deviations[-1].append(0.0)
+        return
     order = known[np.argsort(values[known], kind="stable")]
     mass = np.cumsum(records.share[order])
     q = values[order[min(int(np.searchsorted(mass, p * mass[-1])), len(order) - 1)]]

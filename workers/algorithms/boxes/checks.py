@@ -34,9 +34,8 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     if request.ddof not in ((0,) if request.rare_records == "weigh" else (0, 1)):
         msg = f"ddof must be 0 or 1, and 0 where records are weighed (they have no sample size), got {request.ddof}"
         raise ValueError(msg)
-    if not request.plain and request.rare_records != "keep":
-        msg = "rare records are dismissed and weighed for complete numeric columns only; keep them"
-        raise ValueError(msg)
+    if (fault := rare_fault(request)) is not None:
+        raise ValueError(fault)
     if request.content != "bounds" and (request.survey is not None or request.rare_records != "keep"):
         msg = "means inside boxes are those of all records, which count alike"
         raise ValueError(msg)
@@ -49,6 +48,51 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     if request.domains:
         check_domains(x, request.domains)
     _check_columns(x, request)
+
+
+def rare_fault(request: BoxesRequest) -> str | None:
+    """What `rare_records` cannot be together with; None where nothing.
+
+    Parameters
+    ----------
+    request : what is asked.
+
+    Notes
+    -----
+    science.md section 5, "Rare records": the core follows from centres and counts of boxes, whatever their columns and
+    demands are. Weights, and the papers' objective, go by rounded moments, which sets have none of.
+    """
+    rare = request.rare_records
+    if rare == "keep" or request.plain:
+        return None
+    if rare == "weigh" or (rare == "dismiss" and request.objective == "paper"):
+        return "weights and the papers' objective take complete numbers, their moments, and no demands but k and l"
+    if request.patterns or request.survey is not None:
+        return "the core is of boxes that have all columns and whose records count alike"
+    if rare == "dismiss" and request.demands.closeness is not None:
+        return "t compares boxes with all records: no box is left out with it"
+    return None
+
+
+def check_left(x: FloatArray, request: BoxesRequest, demands: BoxConstraints) -> None:
+    """Refuse demands that all records met, and those that are left after others were left out do not.
+
+    Parameters
+    ----------
+    x : records that are left.
+    request : what is asked.
+    demands : of these records.
+
+    Raises
+    ------
+    InfeasibleKError, InfeasibleDiversityError, InfeasibleAlphaError, InvalidColumnError
+        Not even one box of all of them would do.
+    """
+    _check_demands(demands, request.k)
+    for index, column in enumerate(request.columns):
+        if column.minimum_width > 0.0 and np.ptp(x[:, index]) < column.minimum_width:
+            detail = f"values of the records that are left do not span the least width {column.minimum_width:g}"
+            raise InvalidColumnError(index, detail)
 
 
 def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:

@@ -45,6 +45,8 @@ class BoxesRequest:
     snug_records : records that must share the grid cell to whose end a `snug` bound moves: 1 or 2.
     suppress_at_most : largest share of the records that are left out for a class of kept columns too rare for any box.
     survey : (N,) positive design weights of the records; None for equal ones.
+    weights_apart : whether a box has records of one design weight only, which is then each row's own; kept classes tell
+        these weights apart.
     content : whether boxes also have their records' means, or intervals for them (boxes.content); not with weights, nor
         where rare records are not kept.
     mean_rounding : rho of rounded means.
@@ -68,6 +70,7 @@ class BoxesRequest:
     snug_records: int = 2
     suppress_at_most: float = 0.02
     survey: FloatArray | None = None
+    weights_apart: bool = False
     objective: Literal["with_shift", "paper"] = "paper"
     dismiss_at_most: float = 0.05
     content: Content = "bounds"

@@ -5,6 +5,7 @@ so that none takes longer than about half a second.
 """
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -49,7 +50,7 @@ from workers.algorithms.boxes.state import (
 )
 from workers.algorithms.boxes.uncertainty import record_delta, statistical_uncertainty
 
-_WORK = 20_000_000  # derivatives per step: about 0.2 s
+STEP_DERIVATIVES: Final = 20_000_000  # computed in a step: about 0.2 s
 _MULTIPLICATIONS = 600_000_000  # of a covariance, per step: about 0.2 s
 
 
@@ -85,13 +86,13 @@ def _same_everywhere(field: Influences, state: Averaging) -> bool:
     return field.constant or state.request.partition == "mondrian"
 
 
-def _rows(field: Influences) -> int:
-    return max(_WORK // (len(field.beta) + len(field.quadratic) + 4 * len(field.mean)), 1024)
+def _rows(field: Influences, derivatives: int) -> int:
+    return max(derivatives // (len(field.beta) + len(field.quadratic) + 4 * len(field.mean)), 1)
 
 
-def measure(state: Measuring) -> Measuring | Cutting:
+def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
     """Influences of the next records; after the last one the partition begins."""
-    last = min(state.row + _rows(state.field), len(state.x))
+    last = min(state.row + _rows(state.field, derivatives), len(state.x))
     block = state.x[state.row : last]
     state.squares[:] += influence_squares(state.field, block)
     if len(state.worth):
@@ -171,7 +172,7 @@ def _core(state: Bounding, boxes: Boxes) -> Anticipating:
     return Anticipating(x, *common, boxes, Chosen(rows, field))
 
 
-def choose(state: Choosing) -> Choosing | Anticipating:
+def choose(state: Choosing, derivatives: int) -> Choosing | Anticipating:
     """Judge the next boxes; after the last one leave the rare ones out, or weigh them.
 
     Bounds that nobody declared shrink when boxes are left out. Weights must follow from the bounds as published: boxes
@@ -179,7 +180,7 @@ def choose(state: Choosing) -> Choosing | Anticipating:
     """
     published, criterion = state.published, state.criterion
     if published is not None:
-        last = min(state.box + _rows(published), len(state.g))
+        last = min(state.box + _rows(published, derivatives), len(state.g))
         state.g[state.box : last] = rarity.box_uncertainty(published, state.boxes, state.box, last)
         if state.middles is not None:
             state.sums[:] += rarity.influence_sums(published, state.middles, state.box, last)
@@ -211,9 +212,9 @@ def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
     return Comparing(state.x, state.request, state.field, state.deviations, boxes, chosen, asymptotic, delta, 0)
 
 
-def compare(state: Comparing) -> Comparing | Certifying:
+def compare(state: Comparing, derivatives: int) -> Comparing | Certifying:
     """Linear uncertainty over the next records."""
-    last = min(state.row + _rows(state.field), len(state.x))
+    last = min(state.row + _rows(state.field, derivatives), len(state.x))
     chosen = state.chosen
     state.delta[:] += record_delta(chosen.field, state.x, state.boxes, state.row, last, chosen.weights)
     common = (state.x, state.request, state.field, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)

@@ -5,7 +5,8 @@ from typing import TypeAlias
 
 from surebox_verify.core.influence import Influences
 from surebox_verify.core.moments import Sums
-from surebox_verify.core.types import FloatArray, IntArray, SingleArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray, SingleArray
+from surebox_verify.estimates import Estimate
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
@@ -182,7 +183,9 @@ class MixedCutting:
 class MixedCertifying:
     """Boxes are there; ranges are computed statistic by statistic, in steps.
 
-    `delta` is that of the statistics of moments at the true records; `readings` keeps prepared columns.
+    `delta` is that of the statistics of moments at the true records; `readings` keeps prepared columns. Where boxes are
+    `marked` what is said of their core comes after what is said of all, which is `found` meanwhile; where rare ones
+    were asked to be left out `everyone` are the records before.
     """
 
     mixed: Mixed
@@ -191,6 +194,10 @@ class MixedCertifying:
     readings: Readings
     certificates: tuple[Certificate, ...]
     ranges: RangeSteps | None = None
+    core: Readings | None = None
+    marked: BoolArray | None = None
+    everyone: Mixed | None = None
+    found: tuple[Estimate, ...] | None = None
 
 
 PlainState: TypeAlias = Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying

@@ -11,16 +11,20 @@ science.md section 6, "A series is post-processing": a function of what the base
 that any number of unions tells no more than the base. Boxes whose missing values differ are not united.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.core.steps import finished
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.errors import InfeasibleKError
 
 #: A cut leaves at least this share of the boxes on either side where it can: the depth stays logarithmic.
 _BALANCE = 0.25
+#: Boxes that are ordered by all columns in a fraction of a second.
+_MANY = 10_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,14 @@ class Units:
 
 
 def unions(boxes: PublishedBoxes, k: int) -> IntArray:
-    """Union that each box belongs to, every one of at least k records.
+    """All of `uniting` at once; parameters and errors as there."""
+    return finished(uniting(boxes, k))
+
+
+def uniting(boxes: PublishedBoxes, k: int) -> Generator[float, None, IntArray]:
+    """Find the union that each box belongs to, every one of at least k records, one cut at a time.
+
+    Yields the share of the boxes that have their union: before each cut, and of many boxes before each column too.
 
     Parameters
     ----------
@@ -58,16 +69,18 @@ def unions(boxes: PublishedBoxes, k: int) -> IntArray:
     if int(boxes.counts.min(initial=k)) >= k:
         return np.arange(len(boxes.counts), dtype=np.int64)
     units = _units(boxes)
-    waiting, found = _patterns(boxes), []
+    waiting, found, settled = _patterns(boxes), [], 0
     for members in waiting:
         records = int(boxes.counts[members].sum())
         if records < k:
             raise InfeasibleKError(k, records)
     while waiting:
         members = waiting.pop()
-        cut = _best_cut(units, members, k)
+        yield settled / len(boxes.counts)
+        cut = yield from _best_cut(units, members, k, settled / len(boxes.counts))
         if cut is None:
             found.append(members)
+            settled += len(members)
         else:
             waiting.extend(cut)
     group = np.empty(len(boxes.counts), dtype=np.int64)
@@ -110,16 +123,20 @@ def _units(boxes: PublishedBoxes) -> Units:
     lower, upper = np.nan_to_num(boxes.lower), np.nan_to_num(boxes.upper)
     if not len(lower) or not lower.shape[1]:
         return Units(lower, upper, boxes.sets, boxes.counts)
-    least = np.nanmin(np.where(np.isnan(boxes.lower), np.inf, boxes.lower), axis=0)
-    most = np.nanmax(np.where(np.isnan(boxes.upper), -np.inf, boxes.upper), axis=0)
+    least = np.where(np.isnan(boxes.lower), np.inf, boxes.lower).min(axis=0)
+    most = np.where(np.isnan(boxes.upper), -np.inf, boxes.upper).max(axis=0)
     extent = np.where(most > least, most - least, 1.0)
     return Units(lower / extent, upper / extent, boxes.sets, boxes.counts)
 
 
-def _best_cut(units: Units, members: IntArray, k: int) -> tuple[IntArray, IntArray] | None:
+def _best_cut(
+    units: Units, members: IntArray, k: int, settled: float
+) -> Generator[float, None, tuple[IntArray, IntArray] | None]:
     """The cut of least cost over all columns; None where none leaves k records on either side."""
     best: tuple[float, IntArray, int] | None = None
     for position in _positions(units, members):
+        if len(members) > _MANY:
+            yield settled
         order = members[np.argsort(position, kind="stable")]
         counted = np.cumsum(units.counts[order])
         able = np.flatnonzero((counted >= k) & (counted[-1] - counted >= k))

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from surebox_verify.core.types import IntArray
+from workers.algorithms.tables.candidates_kernels import rows_in_common
 
 ABSENT: Final = -1
 
@@ -24,8 +25,8 @@ class Placed:
     Attributes
     ----------
     places : (N,), place of each record; ABSENT where it is in none.
-    published_place, published_kept, published_rows : (M,) each, M the different pairs of place and kept values: how
-        many rows were published with it. None together: unknown.
+    published_place, published_kept, published_rows : (M,) each, M the pairs of place and kept values: how many rows
+        were published with it. None together: unknown.
     """
 
     places: IntArray
@@ -45,59 +46,36 @@ def joint_candidates(releases: Sequence[Placed], records: IntArray) -> IntArray 
     Returns
     -------
     (number of records,), the largest integer for those in none; None where what was published is not known.
+
+    Notes
+    -----
+    O(M log M + records * R * V log V), V the different kept values of a place.
     """
     if not releases or any(one.published_rows is None for one in releases):
         return None
-    found = np.zeros(len(records), np.int64)
-    waiting = np.ones(len(records), bool)
-    tables = [_Published.of(one) for one in releases]
-    where = [one.places[records] for one in releases]
-    for pivot, table in enumerate(tables):
-        mine = np.flatnonzero(waiting & (where[pivot] != ABSENT))
-        waiting[mine] = False
-        owner, kept, least = table.expanded(where[pivot][mine])
-        for other in range(pivot + 1, len(tables)):  # before the pivot they are absent from all
-            there = where[other][mine][owner]
-            looked_up = tables[other].rows_of(there, kept)
-            least = np.where(there == ABSENT, least, np.minimum(least, looked_up))
-        found[mine] = np.bincount(owner, weights=least, minlength=len(mine)).astype(np.int64)
-    found[waiting] = np.iinfo(np.int64).max  # in uncertain releases only
-    return found
+    tables = [_sorted(one) for one in releases]
+    sizes = np.array([len(kept) for _, kept, _ in tables])
+    starts = np.zeros((len(releases), max(len(start) for start, _, _ in tables)), np.int64)
+    for r, (start, _, _) in enumerate(tables):
+        starts[r, : len(start)] = start
+        starts[r, len(start) :] = start[-1]
+    return rows_in_common(
+        np.ascontiguousarray([one.places[records] for one in releases]),
+        starts + (np.cumsum(sizes) - sizes)[:, None],
+        np.concatenate([kept for _, kept, _ in tables]),
+        np.concatenate([rows for _, _, rows in tables]),
+    )
 
 
-@dataclass(frozen=True)
-class _Published:
-    """n_r(b, v), sorted by place, then by kept values."""
-
-    place: IntArray
-    kept: IntArray
-    rows: IntArray
-
-    @classmethod
-    def of(cls, one: Placed) -> "_Published":
-        place, kept, rows = one.published_place, one.published_kept, one.published_rows
-        if place is None or kept is None or rows is None:
-            raise ValueError("what was published is not known")
-        order = np.lexsort((kept, place))
-        place, kept, rows = place[order], kept[order], rows[order]
-        new = np.r_[True, (np.diff(place) != 0) | (np.diff(kept) != 0)][: len(place)]
-        starts = np.flatnonzero(new)
-        return cls(place[starts], kept[starts], np.add.reduceat(rows, starts) if len(starts) else rows)
-
-    def expanded(self, places: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """All (index into `places`, kept values, rows) of the places asked for."""
-        start, end = np.searchsorted(self.place, places), np.searchsorted(self.place, places, side="right")
-        lengths = end - start
-        owner = np.repeat(np.arange(len(places)), lengths)
-        at = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths) + start[owner]
-        return owner, self.kept[at], self.rows[at]
-
-    def rows_of(self, places: IntArray, kept: IntArray) -> IntArray:
-        """n_r(b, v) of each pair; 0 where there is none."""
-        if not len(self.place):
-            return np.zeros(len(places), np.int64)
-        base = min(int(self.kept.min()), int(kept.min(initial=0)))
-        span = max(int(self.kept.max()), int(kept.max(initial=0))) - base + 1
-        known, asked = self.place * span + (self.kept - base), places * span + (kept - base)
-        at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        return np.where(known[at] == asked, self.rows[at], 0)
+def _sorted(one: Placed) -> tuple[IntArray, IntArray, IntArray]:
+    """Where the pairs of each place begin; kept values and rows, ascending by place, then by kept values."""
+    place, kept, rows = one.published_place, one.published_kept, one.published_rows
+    if place is None or kept is None or rows is None:
+        raise ValueError("what was published is not known")
+    order = np.lexsort((kept, place)) if len(kept) and kept.min() != kept.max() else np.argsort(place, kind="stable")
+    place, kept, rows = place[order], kept[order], rows[order]
+    new = np.r_[True, (np.diff(place) != 0) | (np.diff(kept) != 0)][: len(place)]
+    first = np.flatnonzero(new)
+    places = max(int(place.max(initial=-1)), int(one.places.max(initial=-1))) + 1
+    start = np.searchsorted(place[first], np.arange(places + 1))
+    return start, kept[first], np.add.reduceat(rows, first) if len(first) else rows

@@ -64,7 +64,7 @@ def grouped(key: IntArray) -> Classes:
 
     Parameters
     ----------
-    key : (N,), any whole numbers from 0 on.
+    key : (N,), any whole numbers.
 
     Returns
     -------

@@ -22,9 +22,10 @@ import numpy as np
 
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.tables.candidates import ABSENT, Placed, joint_candidates
+from workers.algorithms.tables.classes import classes, grouped
 from workers.algorithms.tables.composition_kernels import expected_fitting
 
-__all__ = ["ABSENT", "Composed", "Diversity", "Noise", "Placed", "Request", "compose"]
+__all__ = ["ABSENT", "Composed", "CompositionRequest", "Diversity", "Noise", "Placed", "compose"]
 
 _PAIRS: Final = 5_000_000  # fits that are looked at; beyond them records are sampled
 
@@ -46,7 +47,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Request:
+class CompositionRequest:
     """What is composed.
 
     Attributes
@@ -111,7 +112,7 @@ class Composed:
     diversity: tuple[Diversity, ...] = field(default=())
 
 
-def compose(request: Request, *, rng: np.random.Generator) -> Composed:
+def compose(request: CompositionRequest, *, rng: np.random.Generator) -> Composed:
     """What the releases leave together; O(R N log N) without noise.
 
     Parameters
@@ -147,7 +148,7 @@ def compose(request: Request, *, rng: np.random.Generator) -> Composed:
     )
 
 
-def _present(request: Request) -> np.ndarray:
+def _present(request: CompositionRequest) -> np.ndarray:
     """Records that are in some release: of others nothing was published."""
     seen = [one.places != ABSENT for one in request.releases] + [~np.isnan(one.scale[:, 0]) for one in request.noise]
     if not seen:
@@ -162,20 +163,18 @@ def _present(request: Request) -> np.ndarray:
 
 def _overlay(places: Sequence[IntArray], records: int) -> tuple[IntArray, IntArray]:
     """Overlay group of each record, and a record of each group."""
-    group = np.zeros(records, np.int64)
-    for one in places:  # folded two at a time: codes stay below N, so the product stays below 2^63
-        _, group = np.unique(group * (int(one.max(initial=0)) + 2) + (one + 1), return_inverse=True)
-    first = np.empty(int(group.max(initial=-1)) + 1, np.int64)
-    first[group[::-1]] = np.arange(records)[::-1]
-    return group, first
+    if not places:
+        return np.zeros(records, np.int64), np.zeros(min(records, 1), np.int64)
+    found = classes(np.array(places, dtype=np.int32))
+    return found.of_record, found.first
 
 
 def _persons(group: IntArray, persons: IntArray | None, sizes: IntArray) -> IntArray:
     if persons is None:
         return sizes
-    code = np.unique(persons, return_inverse=True)[1]
-    pairs = np.unique(group * (int(code.max(initial=0)) + 1) + code) // (int(code.max(initial=0)) + 1)
-    return np.bincount(pairs, minlength=len(sizes))
+    code = grouped(persons).of_record
+    pairs = grouped(group * (int(code.max(initial=0)) + 1) + code).first
+    return np.bincount(group[pairs], minlength=len(sizes))
 
 
 def _share(weights: IntArray, which: np.ndarray) -> float:
@@ -211,7 +210,9 @@ def _changed(releases: Sequence[Placed]) -> int | None:
     return least
 
 
-def _expected(request: Request, rows: IntArray, group: IntArray, rng: np.random.Generator) -> FloatArray | None:
+def _expected(
+    request: CompositionRequest, rows: IntArray, group: IntArray, rng: np.random.Generator
+) -> FloatArray | None:
     """A(i), of all records or of a sample of them."""
     if not request.noise:
         return None

@@ -5,21 +5,22 @@ Notation
 lower, upper : (B, n), closed bounds; both minus infinity: the value is missing.
 x : (N, n), records; minus infinity: missing.
 A record on a bound that two boxes share is in the upper one: cells are half-open.
+
+Boxes that come of cuts are divided by cuts again, at lower bounds, so that those that end at a cut stay on one side of
+it; a record goes down these on its own, to few boxes. Boxes that overlap stand on both sides, up to a few times as
+many places as boxes; what is left then is looked at one after the other.
 """
 
 import numpy as np
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.tables.locating_kernels import best_box, divided
-
-_FEW = 8  # boxes that are looked at one after the other
-_ALLOWED = 4_000_000  # pairs of a record and a box that nominal columns are compared for at a time
+from workers.algorithms.tables.locating_kernels import WordArray, box_of, divided
 
 
 def locate(
     x: FloatArray, codes: IntArray, lower: FloatArray, upper: FloatArray, sets: tuple[BoolArray, ...]
 ) -> IntArray:
-    """The box of each record; O((N + B) n log B) where boxes come of cuts.
+    """The box of each record; O((N + B) n log B) where boxes come of cuts of columns with two ends.
 
     Parameters
     ----------
@@ -32,45 +33,18 @@ def locate(
     -------
     (N,), -1 where there is none.
     """
-    found = np.full(len(x), -1, np.int64)
-    waiting = [(np.arange(len(x)), np.arange(len(lower)))]
-    while waiting:
-        records, boxes = waiting.pop()
-        if not len(records) or not len(boxes):
-            continue
-        halves = None if len(boxes) <= _FEW else _halved(x, lower, upper, records, boxes)
-        if halves is None:
-            _look(found, records, boxes, x, codes, lower, upper, sets)
-        else:
-            waiting.extend(halves)
-    return found
+    widths = np.array([one.shape[1] for one in sets], dtype=np.int64)
+    parts = [_words(one) for one in sets]
+    words = np.hstack([np.zeros((len(lower), 0), np.uint64), *parts])
+    start = np.cumsum([0, *(one.shape[1] for one in parts)])
+    ends = np.ascontiguousarray(np.hstack([lower, upper]), dtype=np.float64)
+    codes = np.ascontiguousarray(np.minimum(codes, widths), dtype=np.int64)
+    return box_of(np.ascontiguousarray(x, dtype=np.float64), codes, start, *divided(ends, words, start))
 
 
-def _halved(
-    x: FloatArray, lower: FloatArray, upper: FloatArray, records: IntArray, boxes: IntArray
-) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]] | None:
-    """Records and boxes on both sides of the cut that leaves the fewer boxes on its fuller side."""
-    best, column, at = len(boxes), -1, 0.0
-    for j in range(lower.shape[1]):
-        middle = float(np.partition(lower[boxes, j], len(boxes) // 2)[len(boxes) // 2])
-        below, above = int((lower[boxes, j] < middle).sum()), int((upper[boxes, j] >= middle).sum())
-        if max(below, above) < best:
-            best, column, at = max(below, above), j, middle
-    if column < 0:
-        return None
-    left, right = divided(x, records, column, at)
-    return (left, boxes[lower[boxes, column] < at]), (right, boxes[upper[boxes, column] >= at])
-
-
-def _look(
-    found: IntArray, records: IntArray, boxes: IntArray, x: FloatArray, codes: IntArray,
-    lower: FloatArray, upper: FloatArray, sets: tuple[BoolArray, ...],
-) -> None:  # fmt: skip
-    step = max(1, _ALLOWED // len(boxes)) if sets else len(records)
-    for start in range(0, len(records), step):
-        some = records[start : start + step]
-        allowed = np.ones((len(some), len(boxes)) if sets else (0, 0), bool)
-        for j, members in enumerate(sets):
-            known = np.hstack([members, np.zeros((len(members), 1), bool)])
-            allowed &= known[boxes][:, np.minimum(codes[some, j], members.shape[1])].T
-        found[some] = best_box(x, some, lower, upper, boxes, allowed)
+def _words(members: BoolArray) -> WordArray:
+    """A set's values as bits, with room for one more that no box has."""
+    packed = np.packbits(members, axis=1, bitorder="little")
+    whole = np.zeros((len(members), 8 * (members.shape[1] // 64 + 1)), dtype=np.uint8)
+    whole[:, : packed.shape[1]] = packed
+    return whole.view("<u8").astype(np.uint64, copy=False)

@@ -1,53 +1,295 @@
-"""Records on both sides of a cut, and the box of a record among a few. Notation: `locating`."""
+"""Boxes divided by cuts once, then every record led down them on its own. Notation: `locating`.
+
+ends : (B, 2 n), lower bounds of boxes, then upper ones.
+words : (B, .), the sets of all nominal columns side by side, bit by bit; start : (m + 1,) where those of each begin.
+"""
+
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import FloatArray, IntArray
 
+WordArray: TypeAlias = NDArray[np.uint64]
+NodeArray: TypeAlias = NDArray[np.void]
 
-@njit(cache=True, nogil=True)
-def divided(x: FloatArray, records: IntArray, column: int, at: float) -> tuple[IntArray, IntArray]:
-    """Records below a cut, and the others, in their order."""
-    below = 0
-    for i in records:
-        below += x[i, column] < at
-    left, right = np.empty(below, np.int64), np.empty(len(records) - below, np.int64)
-    a, b = 0, 0
-    for i in records:
-        if x[i, column] < at:
-            left[a] = i
-            a += 1
-        else:
-            right[b] = i
-            b += 1
-    return left, right
+#: A cut or a leaf, in one place of the memory.
+NODE = np.dtype([("at", np.float64), ("child", np.int64), ("column", np.int32), ("size", np.int32)])
+
+_FEW = 4  # boxes that are looked at one after the other
+_TRIED = 32  # boxes that propose cuts and judge them, more where there are very many
+_TRIED_OF_MANY = 192
+_MANY = 4_096
+_GROWTH = 4  # times as many places in leaves as boxes, at most: boxes that overlap stand in several
+_LEAF = -1
+_TOGETHER = 16  # records that go down at once
+_PARTS = 64  # of a column's values, which a nominal cut is put together of
 
 
 @njit(cache=True, nogil=True)
-def best_box(
-    x: FloatArray, records: IntArray, lower: FloatArray, upper: FloatArray, boxes: IntArray, allowed: BoolArray
-) -> IntArray:
-    """The box of each record among some; the one on whose upper bounds it lies least; -1 where there is none.
+def _judged(first: int, other: int) -> float:
+    """What a cut costs: boxes that stand on both sides go on to do so at every cut that follows."""
+    return first + other + 0.2 * max(first, other)
+
+
+@njit(cache=True, nogil=True)
+def _ascending(values: FloatArray, size: int) -> None:
+    for place in range(1, size):
+        value, to = values[place], place
+        while to > 0 and values[to - 1] > value:
+            values[to] = values[to - 1]
+            to -= 1
+        values[to] = value
+
+
+@njit(cache=True, nogil=True)
+def _numeric_cut(ends: FloatArray, tried: IntArray, j: int, spare: FloatArray) -> tuple[float, float]:
+    """The lower bound that divides the boxes tried best, and how well."""
+    size, n, points = len(tried), ends.shape[1] // 2, 0
+    lower, upper, point = spare[0], spare[1], spare[2]
+    for place in range(size):
+        lower[place], upper[place] = ends[tried[place], j], ends[tried[place], n + j]
+        if lower[place] == upper[place]:
+            point[points] = lower[place]
+            points += 1
+    _ascending(lower, size)
+    _ascending(upper, size)
+    _ascending(point, points)
+    best, at, over, here = np.inf, 0.0, 0, 0
+    for below in range(1, size):
+        if lower[below] == lower[below - 1]:
+            continue
+        while over < size and upper[over] <= lower[below]:
+            over += 1
+        while here < points and point[here] < lower[below]:
+            here += 1
+        beyond = here
+        while beyond < points and point[beyond] == lower[below]:
+            beyond += 1
+        judged = _judged(below, size - over + beyond - here)  # points at the cut are above it
+        if judged < best:
+            best, at = judged, lower[below]
+    return best, at
+
+
+@njit(cache=True, nogil=True)
+def _meets(words: WordArray, box: int, first: int, side: WordArray, width: int, off: bool) -> bool:
+    """Whether a box has a value on a side, or off it."""
+    met = np.uint64(0)
+    for w in range(width):
+        met |= words[box, first + w] & (~side[w] if off else side[w])
+    return bool(met != np.uint64(0))
+
+
+@njit(cache=True, nogil=True)
+def _united(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[WordArray, IntArray]:
+    """Sets of the boxes tried, united where they have values in common; how many boxes make up each."""
+    parts, weight, count = np.zeros((_PARTS, width), np.uint64), np.zeros(_PARTS, np.int64), 0
+    for box in tried:
+        home, place = -1, 0
+        while place < count:
+            if not _meets(words, box, first, parts[place], width, False):
+                place += 1
+            elif home < 0:
+                home, place = place, place + 1
+            else:  # it joins two
+                count -= 1
+                for w in range(width):
+                    parts[home, w] |= parts[place, w]
+                    parts[place, w] = parts[count, w]
+                weight[home] += weight[place]
+                weight[place] = weight[count]
+        if home < 0 and count == _PARTS:
+            home = 0
+        elif home < 0:
+            home, count = count, count + 1
+            parts[home, :], weight[home] = np.uint64(0), 0
+        for w in range(width):
+            parts[home, w] |= words[box, first + w]
+        weight[home] += 1
+    return parts[:count], weight[:count]
+
+
+@njit(cache=True, nogil=True)
+def _nominal_cut(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[float, WordArray]:
+    """Values that divide the boxes tried well, and how well: parts that no box joins, else the set of one of them."""
+    side, best = np.zeros(width, np.uint64), np.inf
+    parts, weight = _united(words, tried, first, width)
+    if len(parts) > 1:
+        here, there = 0, 0
+        for place in np.argsort(-weight):
+            if here <= there:
+                side |= parts[place]
+                here += weight[place]
+            else:
+                there += weight[place]
+        return _judged(here, there), side
+    for proposer in tried[:: max(len(tried) // 8, 1)]:
+        inside, outside = 0, 0
+        for box in tried:
+            inside += _meets(words, box, first, words[proposer, first : first + width], width, False)
+            outside += _meets(words, box, first, words[proposer, first : first + width], width, True)
+        judged = _judged(inside, outside)
+        if judged < best and max(inside, outside) < len(tried):
+            best = judged
+            side[:] = words[proposer, first : first + width]
+    return best, side
+
+
+@njit(cache=True, nogil=True)
+def divided(  # noqa: C901
+    ends: FloatArray, words: WordArray, start: IntArray
+) -> tuple[NodeArray, WordArray, IntArray, FloatArray, WordArray]:
+    """Cuts that leave a few boxes each.
+
+    Returns
+    -------
+    nodes : of each cut its column, n + j for nominal ones; `at`, below which a record goes to the child, at and above
+        it to the next node (nominal: the row of `side`); `size` is 1 where a box below ends at the cut itself, so
+        that records there go to both. Of each leaf column -1, and where in `boxes` its `size` begin.
+    side : values that go to the child, a row for each nominal cut.
+    boxes : those of leaves, one leaf after the other, ascending in each.
+    ends, words : the same of these.
+    """
+    n, broadest = ends.shape[1] // 2, 1
+    for j in range(len(start) - 1):
+        broadest = max(broadest, start[j + 1] - start[j])
+    room = _GROWTH * len(ends) + _FEW
+    tree, nodes = np.empty(2 * room + 1, NODE), 1
+    side, sides = np.zeros((16, broadest), np.uint64), 0
+    boxes, bounds = np.empty(room, np.int64), np.empty((room, 2 * n))
+    held, filled, spare = np.empty((room, words.shape[1]), np.uint64), 0, np.empty((3, _TRIED_OF_MANY))
+    waiting = [(0, np.arange(len(ends)), ends, words, room)]
+    while waiting:
+        node, mine, its, own, allowed = waiting.pop()
+        size = len(mine)
+        best, chosen, place, values = np.inf, _LEAF, 0.0, side[0]
+        if size > _FEW:
+            count = min(size, _TRIED_OF_MANY if size > _MANY else _TRIED)
+            tried = np.arange(count) * size // count
+            for j in range(n):
+                judged, cut = _numeric_cut(its, tried, j, spare)
+                if judged < best:
+                    best, chosen, place = judged, j, cut
+            for j in range(len(start) - 1):
+                judged, one = _nominal_cut(own, tried, start[j], start[j + 1] - start[j])
+                if judged < best:
+                    best, chosen, values = judged, n + j, one
+        below, above, touched = 0, 0, False
+        here, there = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        for box in range(size if chosen >= 0 else 0):
+            if chosen < n:
+                here[box] = its[box, chosen] < place
+                there[box] = its[box, n + chosen] > place or not here[box]
+                touched = touched or (its[box, n + chosen] == place and here[box])
+            else:
+                first, width = start[chosen - n], start[chosen - n + 1] - start[chosen - n]
+                here[box] = _meets(own, box, first, values, width, False)
+                there[box] = _meets(own, box, first, values, width, True)
+            below += here[box]
+            above += there[box]
+        if chosen < 0 or max(below, above) == size or below + above > allowed:
+            boxes[filled : filled + size], bounds[filled : filled + size] = mine, its
+            held[filled : filled + size] = own
+            tree[node].column, tree[node].child, tree[node].size = _LEAF, filled, size
+            filled += size
+            continue
+        tree[node].column, tree[node].child, tree[node].size, tree[node].at = chosen, nodes, touched, place
+        if chosen >= n:
+            if sides == len(side):
+                side = np.vstack((side, np.zeros_like(side)))
+            side[sides, : len(values)] = values
+            tree[node].at = sides
+            sides += 1
+        share = min(max(allowed * below // (below + above), below), allowed - above)
+        waiting.append((nodes + 1, mine[there], its[there], own[there], allowed - share))
+        waiting.append((nodes, mine[here], its[here], own[here], share))
+        nodes += 2
+    return tree[:nodes].copy(), side, boxes[:filled].copy(), bounds[:filled].copy(), held[:filled].copy()
+
+
+@njit(cache=True, nogil=True)
+def _further(nodes: NodeArray, at: int, x: FloatArray, codes: IntArray, i: int, side: WordArray) -> int:
+    """Where a record goes from a cut."""
+    node = nodes[at]
+    if node.column < x.shape[1]:
+        return int(node.child + (x[i, node.column] >= node.at))
+    code = np.uint64(codes[i, node.column - x.shape[1]])
+    inside = (side[np.int64(node.at), np.int64(code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1)
+    return int(node.child + 1 - np.int64(inside))
+
+
+@njit(cache=True, nogil=True)
+def _looked_at(
+    x: FloatArray, codes: IntArray, i: int, start: IntArray, boxes: IntArray, ends: FloatArray, words: WordArray,
+    first: int, last: int, found: tuple[int, int],
+) -> tuple[int, int]:  # fmt: skip
+    """The best box of a record in a leaf, or the one that was found before; and on how many upper bounds it lies."""
+    best, least = found
+    n = x.shape[1]
+    for place in range(first, last):
+        touching = 0
+        for j in range(n):
+            if x[i, j] < ends[place, j] or x[i, j] > ends[place, n + j]:
+                touching = -1
+                break
+            touching += x[i, j] == ends[place, n + j] and ends[place, j] < ends[place, n + j]
+        if touching < 0 or touching > least or (touching == least and boxes[place] > best):
+            continue
+        for j in range(codes.shape[1]):
+            code = np.uint64(codes[i, j])
+            word = words[place, start[j] + np.int64(code >> np.uint64(6))]
+            if not (word >> (code & np.uint64(63))) & np.uint64(1):
+                touching = -1
+                break
+        if touching >= 0:
+            best, least = boxes[place], touching
+    return best, least
+
+
+@njit(cache=True, nogil=True)
+def box_of(
+    x: FloatArray, codes: IntArray, start: IntArray,
+    nodes: NodeArray, side: WordArray, boxes: IntArray, ends: FloatArray, words: WordArray,
+) -> IntArray:  # fmt: skip
+    """The box of each record; the one on whose upper bounds it lies least, then the first; -1 where there is none.
 
     Parameters
     ----------
-    x : (N, n).  records : (q,).  lower, upper : (B, n).  boxes : (b,).
-    allowed : (q, b), by nominal columns; (0, 0): all of them.
+    x : (N, n).  codes : (N, m), within the words of their column.
+    nodes, side, boxes, ends, words : what `divided` gave.
     """
-    found = np.full(len(records), -1, np.int64)
-    for q in range(len(records)):
-        i, least = records[q], x.shape[1] + 1
-        for place in range(len(boxes)):
-            box = boxes[place]
-            if len(allowed) and not allowed[q, place]:
-                continue
-            touching = 0
-            for j in range(x.shape[1]):
-                if x[i, j] < lower[box, j] or x[i, j] > upper[box, j]:
-                    touching = -1
-                    break
-                touching += x[i, j] == upper[box, j] and lower[box, j] < upper[box, j]
-            if 0 <= touching < least:
-                found[q], least = box, touching
+    n = x.shape[1]
+    found, waiting = np.empty(len(x), np.int64), np.empty(len(nodes) + 1, np.int64)
+    at, both = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.bool_)
+    for begin in range(0, len(x), _TOGETHER):  # none of them waits for another one's memory
+        count = min(_TOGETHER, len(x) - begin)
+        at[:], both[:], going = 0, False, True
+        while going:
+            going = False
+            for t in range(count):
+                node = nodes[at[t]]
+                if node.column < 0:
+                    continue
+                going = True
+                if node.column < n and node.size:
+                    both[t] |= x[begin + t, node.column] == node.at
+                at[t] = _further(nodes, at[t], x, codes, begin + t, side)
+        for t in range(count):
+            i, best = begin + t, (-1, n + 1)
+            waiting[0], size = 0 if both[t] else at[t], 1
+            while size:
+                size -= 1
+                here = waiting[size]
+                while nodes[here].column >= 0:
+                    node = nodes[here]
+                    if node.column < n and node.size and x[i, node.column] == node.at:
+                        waiting[size] = node.child
+                        size += 1
+                    here = _further(nodes, here, x, codes, i, side)
+                first = nodes[here].child
+                best = _looked_at(x, codes, i, start, boxes, ends, words, first, first + nodes[here].size, best)
+            found[i] = best[0]
     return found

@@ -10,7 +10,12 @@ S : the SKETCH smallest H of a dataset. Of two datasets the smallest of the unio
 overlap = |A and B| / min(|A|, |B|) = J / (1 + J) (|A| + |B|) / min(|A|, |B|).
 m_c : how many different rows occur c times. Drawn from one population without having a record in common, datasets of
     n_A <= n_B records overlap as well: with the rate c* = (c + 1) m_{c+1} / m_c (Good 1953), at most c, of a row that
-    B has c times, A has it X ~ Poisson(c* n_A / n_B) times, and n_A overlap = sum_c m_c E min(X, c).
+    B has c times, A has it X ~ Poisson(c* n_A / n_B) times, and n_A overlap = sum_c m_c E min(X, c). Where m_c is so
+    small that the ratio is mostly noise, c* = c: noise could only lower it, and any two populations of a few ages and
+    towns would be one.
+bits : -log2 of the probability (n! / prod_v c_v!) prod_v (c_v / n)^c_v that n draws at the observed shares are as often
+    each value as these were: how much it says that two multisets are equal. 16 for three columns of two values each in
+    600 records, 860 for 600 different values.
 """
 
 import math
@@ -27,6 +32,9 @@ from workers.algorithms.tables.sketch_kernels import hashed_rows
 SKETCH: Final = 1024
 #: By so much more than independent draws must datasets overlap to be the same data.
 MORE: Final = 0.1
+#: Multisets that are equal by chance once in a million times say nothing.
+BITS: Final = 20.0
+_COUNTED: Final = 20  # least m_c for which the ratio is a rate
 _MOST_TERMS: Final = 400  # of a Poisson sum; beyond it the rate is so large that the normal limit is used
 
 Hashes = NDArray[np.uint64]
@@ -84,16 +92,36 @@ def independent(a: Sketch, b: Sketch) -> float:
         return 0.0
     times, different = large.repeats[:, 0], large.repeats[:, 1].astype(np.float64)
     next_times = dict(zip(times.tolist(), different.tolist(), strict=True))
-    rates = np.array([(c + 1) * next_times.get(c + 1, 0.0) / m for c, m in zip(times.tolist(), different, strict=True)])
-    frequent = times > _smooth_up_to(times)
-    rates = np.where(frequent, times, np.minimum(rates, times)) * (small.rows / large.rows)
+    following = np.array([next_times.get(c + 1, 0.0) for c in times.tolist()])
+    frequent = (times > _smooth_up_to(times)) | (different < _COUNTED)
+    rates = np.where(frequent, times, np.minimum((times + 1) * following / different, times))
+    rates = rates * (small.rows / large.rows)
     expected = sum(float(m) * _least(float(rate), int(c)) for c, m, rate in zip(times, different, rates, strict=True))
     return min(1.0, expected / small.rows)
 
 
 def same_rows(a: Sketch, b: Sketch) -> bool:
-    """Whether two datasets have rows in common that independent draws would not have."""
+    """Whether two datasets have rows in common that independent draws would not have, or all, and not by chance."""
+    if a.rows == b.rows and np.array_equal(a.least, b.least) and np.array_equal(a.repeats, b.repeats):
+        return bits(np.repeat(*a.repeats.T)) >= BITS
     return overlap(a, b) >= independent(a, b) + MORE
+
+
+def bits(counts: IntArray) -> float:
+    """How much it says that two multisets of values are equal.
+
+    Parameters
+    ----------
+    counts : how often each value occurs.
+    """
+    n = int(counts.sum())
+    if n == 0:
+        return 0.0
+    each, times = np.unique(counts, return_counts=True)
+    shares = sum(
+        m * (math.lgamma(c + 1) - c * math.log(c / n)) for c, m in zip(each.tolist(), times.tolist(), strict=True)
+    )
+    return float(max(0.0, (shares - math.lgamma(n + 1)) / math.log(2)))
 
 
 def _smooth_up_to(times: IntArray) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from app.contracts.box_statistics import (
     WITH_SAMPLE_FORM,
     AboutCore,
+    RegressionTerm,
     RestrictedStatistic,
     Statistic,
     StatisticKind,
@@ -15,6 +16,7 @@ from app.contracts.box_statistics import (
 )
 from surebox_verify.core.intervals import Interval
 from surebox_verify.estimates import Estimate
+from surebox_verify.questions import terms
 from workers.algorithms.boxes.state import Certificate
 from workers.methods.boxes.columns import Shown
 
@@ -34,7 +36,7 @@ def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[Re
     """
     for asked, certificate in zip(shown.spec.statistics or (), certificates, strict=True):
         if asked.kind is StatisticKind.REGRESSION:
-            yield _entry(shown, asked, certificate, slice(None), {})
+            yield _entry(shown, asked, certificate, slice(None), {"terms": _terms(shown, asked)})
             continue
         for place, values in enumerate(_values(shown, asked)):
             yield _entry(shown, asked, certificate, place, values)
@@ -52,6 +54,12 @@ def _values(shown: Shown, asked: Statistic) -> list[dict[str, Any]]:
     if asked.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and asked.values is None:
         return [{"values": (value,)} for value in _codebook(shown, asked.of[-1])]
     return [{"values": asked.values, "p": asked.p}]
+
+
+def _terms(shown: Shown, asked: Statistic) -> tuple[RegressionTerm, ...] | None:
+    """What the coefficients of a regression are of, where a predictor is nominal."""
+    values = {name: _codebook(shown, name)[1:] for name in asked.of[1:] if name in shown.nominal}
+    return tuple(RegressionTerm(**each) for each in terms(asked.of[1:], values)) if values else None
 
 
 def _codebook(shown: Shown, name: str) -> list[Any]:

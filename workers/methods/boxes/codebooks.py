@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from app.contracts.box_columns import MOST_VALUES, OTHER, Hierarchy, NominalColumn, typed
 from app.contracts.datasets import ColumnType
-from app.errors import FieldError, InvalidError, pointer
+from app.errors import InvalidError, pointer
 from workers.algorithms.boxes import sides
 from workers.frames.codes import Coded, Codes
 
@@ -31,7 +31,7 @@ class Codebook:
     name, type
         The column's.
     values
-        In the order of their codes; None is the missing value.
+        In the order of their codes: ascending, as a reader of the release has them; None, the missing value, is last.
     tree
         Their classes, where cuts follow a hierarchy.
     labels
@@ -92,8 +92,8 @@ def declared_codebook(name: str, column: ColumnType, declared: NominalColumn) ->
     values = [False, True] if column is ColumnType.BOOLEAN else list(rows)
     if declared.values is not None:
         values = [typed(value, column) for value in declared.values]
-    if declared.missing_is_value and None not in values:
-        values.append(None)
+    lacking = [None] if declared.missing_is_value or None in values else []
+    values = [*sorted(value for value in values if value is not None), *lacking]
     tree, labels = (
         (None, ()) if declared.hierarchy is None else _tree(declared.hierarchy, [rows.get(v) for v in values])
     )
@@ -143,7 +143,7 @@ def _from_data(
         if not gone or _count(np.where(together, 0, 1), people, 2)[0] >= k:
             break
         gone.add(int(code))
-    book = [values[code] for code in present if code not in gone] + ([OTHER] if gone else [])
+    book = sorted([values[code] for code in present if code not in gone] + ([OTHER] if gone else []))
     if gone:
         found = found.with_text(OTHER, instead_of=gone)
     if declared.missing_is_value and counts[-1]:
@@ -152,4 +152,4 @@ def _from_data(
 
 
 def _wrong(name: str, detail: str) -> InvalidError:
-    return InvalidError(detail, errors=[FieldError(pointer("nominal", name), detail)])
+    return InvalidError.at(pointer("nominal", name), detail)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
-from app.contracts.boxes import BoxesSpec, Content, RareRecords
+from app.contracts.boxes import BoxesSpec, Content
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.sides import Boxes
@@ -50,6 +50,8 @@ def release_columns(
     weights: FloatArray | None,
     of_row: NDArray[np.signedinteger],
     core: BoolArray | None = None,
+    *,
+    numbers: NDArray[np.signedinteger] | None = None,
 ) -> dict[str, Any]:
     """One row a record: its box, the sides of the box, and what each of its records weighs.
 
@@ -65,8 +67,11 @@ def release_columns(
         Box of each row.
     core
         Whether each box is of the core; None where boxes are not marked.
+    numbers
+        Of the boxes; None: from 1.
     """
-    columns: dict[str, Any] = {"box": Taken(np.arange(1, len(boxes.counts) + 1), of_row)}
+    numbered = np.arange(1, len(boxes.counts) + 1) if numbers is None else numbers
+    columns: dict[str, Any] = {"box": Taken(numbered, of_row)}
     numeric, nominal = shown.numeric, shown.nominal
     for name in shown.spec.columns:
         if name in numeric:
@@ -85,20 +90,16 @@ def release_columns(
     return columns
 
 
-def release_schema(shown: Shown, *, weighed: bool) -> list[dict[str, str]]:
-    """Names and types of the release's columns."""
-    columns = [("box", "integer")]
+def release_types(shown: Shown) -> dict[str, str]:
+    """Types of the columns that a release has or may have."""
+    types = {"box": "integer", "weight": "number", "core": "boolean"}
     for name in shown.spec.columns:
-        if shown.kinds[name] is not ColumnKind.NOMINAL:
-            columns += [(f"{name}_{end}", _type(shown, name)) for end in ("lo", "hi")]
-            columns += [(f"{name}_mean_{end}", "number") for end in ("lo", "hi") if name in shown.averaged]
-            continue
-        columns += [(name, "string")] if shown.books[name].tree is not None else []
-        columns.append((f"{name}_set", "list"))
-    columns += [("weight", "number")] if weighed else []
-    columns += [("core", "boolean")] if shown.spec.rare_records is RareRecords.MARK else []
-    columns += [(name, str(shown.types[name])) for name in shown.spec.keep]
-    return [{"name": name, "type": kind} for name, kind in columns]
+        if shown.kinds[name] is ColumnKind.NOMINAL:
+            types |= {name: "string", f"{name}_set": "list"}
+        else:
+            types |= {f"{name}_{end}": _type(shown, name) for end in ("lo", "hi")}
+            types |= {f"{name}_mean_{end}": "number" for end in ("lo", "hi") if name in shown.averaged}
+    return types | {name: str(shown.types[name]) for name in shown.spec.keep}
 
 
 def _type(shown: Shown, name: str) -> str:

@@ -92,11 +92,7 @@ def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnTy
     plain = [name for name in order.numeric if name not in spec.ordinal]
     table = numeric_columns(path, plain)
     values = np.empty((len(table.values), len(order.numeric)), order="F")
-    errors = [
-        FieldError(_place(spec, name), f"column {name!r} has {table.wide[index]} integers beyond 2^53 in size")
-        for index, name in enumerate(plain)
-        if table.wide[index]
-    ]
+    errors: list[FieldError] = []
     for index, name in enumerate(plain):
         values[:, order.place[name]] = table.values[:, index]
     ranked = [name for name in order.numeric if name in spec.ordinal]
@@ -210,7 +206,7 @@ def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64
         rows = np.flatnonzero(~incomplete)
         if len(rows) < spec.k:
             detail = f"k = {spec.k} asked, {len(rows)} complete records: the largest k is {len(rows)}"
-            raise InfeasibleError(detail, errors=[FieldError("/k", detail)])
+            raise InfeasibleError.at("/k", detail)
     return rows
 
 

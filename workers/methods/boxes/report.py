@@ -78,10 +78,22 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
         "missing",
     }
     fields |= {"content", *(() if spec.content is Content.BOUNDS else ("mean_rounding", "p"))}
-    fields |= {"l", "t", "t_distance", "alpha", "epsilon", "sensitive", "keep", "count_keep", "survey_weight"}
+    fields |= {
+        "l",
+        "t",
+        "t_distance",
+        "alpha",
+        "epsilon",
+        "sensitive",
+        "keep",
+        "count_keep",
+        "survey_weight",
+        "weights",
+    }
     found = spec.model_dump(mode="json", include=fields)
-    if spec.base_release_id is not None:
-        found["base_release_id"] = spec.base_release_id
+    for name in ("base_release_id", "previous_release_id"):
+        if (made_from := getattr(spec, name)) is not None:
+            found[name] = made_from
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
         found["weighed_by"] = {
             "mean": criterion.mean.tolist(),
@@ -104,6 +116,7 @@ def flags(shown: Shown, boxes: Boxes) -> list[Flag]:
             Flag.RARE_RECORDS_DISMISSED: spec.rare_records is RareRecords.DISMISS,
             Flag.MEANS: spec.content is not Content.BOUNDS,
             Flag.WEIGHED: spec.rare_records is RareRecords.WEIGH,
+            Flag.SURVEY_WEIGHTS: spec.survey_weight is not None,
             Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep) and not spec.count_keep,
         }
     )

@@ -1,12 +1,14 @@
 """A specification and its records as the algorithm's request, and what the algorithm refuses in the user's words."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from app.contracts.box_columns import ColumnKind
-from app.contracts.boxes import BoxesSpec, MissingValues, Partition, RareRecords
-from app.errors import FieldError, InfeasibleError, InvalidError, SureboxError, pointer
+from app.contracts.boxes import BoxesSpec, MissingValues, Partition, RareRecords, ReleasedWeights
+from app.errors import InfeasibleError, InvalidError, SureboxError, pointer
 from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes.checks import rare_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.rare.rarity import RareRecords as Rare
@@ -26,6 +28,16 @@ _PARTITIONS: dict[Partition, Method] = {
     Partition.FAST: "fast",
     Partition.MONDRIAN: "mondrian",
 }
+#: What the algorithm refuses: `refused` puts it into words.
+REFUSALS: Final = (
+    InfeasibleAlphaError,
+    InfeasibleDiversityError,
+    InfeasibleKError,
+    InvalidColumnError,
+    OutsideDomainError,
+    SuppressionError,
+    UndefinedStatisticError,
+)
 _RARE: dict[RareRecords, Rare] = {
     RareRecords.KEEP: "keep",
     RareRecords.MARK: "mark",
@@ -73,6 +85,7 @@ def request(
         snug_records=spec.snug_records,
         suppress_at_most=spec.suppress_at_most,
         survey=found.survey,
+        weights_apart=found.survey is not None and spec.weights is ReleasedWeights.ROW,
         objective=spec.objective.value,
         dismiss_at_most=spec.dismiss_at_most,
         content=spec.content.value,
@@ -89,46 +102,55 @@ def begin(found: Records, asked: BoxesRequest, spec: BoxesSpec, arrangement: Arr
     InfeasibleError, InvalidError
         What only the records could tell.
     """
-    if asked.rare_records != "keep" and not asked.plain:
-        detail = "`rare_records` other than `keep` takes complete numbers of equal weight; no `person`, `t`, `alpha`"
-        raise InvalidError(detail, errors=[FieldError("/rare_records", detail)])
+    if (fault := rare_fault(asked)) is not None:
+        raise InvalidError.at("/rare_records", fault)
     try:
         return anonymization.init(found.x, asked)
-    except (InfeasibleKError, SuppressionError) as error:
-        raise left_out(error, spec) from None
-    except InfeasibleAlphaError as error:
-        name = spec.sensitive[error.column]
-        detail = f"alpha = {error.asked:g} asked, one value of {name!r} has a share of {error.least:.3g} of all records"
-        raise InfeasibleError(detail, errors=[FieldError("/alpha", detail)]) from None
-    except InfeasibleDiversityError as error:
-        name = (*spec.sensitive, *spec.epsilon)[error.column]
-        counted = f"{spec.epsilon[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
-        detail = f"l = {error.asked} asked, column {name!r} has {error.largest} values {counted}: that is the largest l"
-        raise InfeasibleError(detail, errors=[FieldError("/l", detail)]) from None
-    except UndefinedStatisticError as error:
-        raise undefined(error, spec, arrangement) from None
-    except OutsideDomainError as error:
-        name = arrangement.name(error.column)
-        detail = f"{error.count} values of column {name!r} lie outside its domain"
-        raise InvalidError(detail, errors=[FieldError(pointer("domains", name), detail)]) from None
-    except InvalidColumnError as error:
-        name = arrangement.name(error.column)
-        detail = f"column {name!r}: {error.reason}"
-        where = pointer("columns", spec.columns.index(name))
-        raise InvalidError(detail, errors=[FieldError(where, detail)]) from None
+    except REFUSALS as error:
+        raise refused(error, spec, arrangement) from None
+
+
+def refused(error: ValueError, spec: BoxesSpec, arrangement: Arrangement) -> SureboxError:
+    """What to say of one of `REFUSALS`."""
+    match error:
+        case InfeasibleKError() | SuppressionError():
+            return left_out(error, spec)
+        case UndefinedStatisticError():
+            return undefined(error, spec, arrangement)
+        case InfeasibleAlphaError():
+            share = f"one value of {spec.sensitive[error.column]!r} has a share of {error.least:.3g} of all records"
+            detail, where = f"alpha = {error.asked:g} asked, {share}", "/alpha"
+        case InfeasibleDiversityError():
+            name = (*spec.sensitive, *spec.epsilon)[error.column]
+            counted = f"{spec.epsilon[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
+            has = f"column {name!r} has {error.largest} values {counted}: that is the largest l"
+            detail, where = f"l = {error.asked} asked, {has}", "/l"
+        case OutsideDomainError():
+            name = arrangement.name(error.column)
+            detail = f"{error.count} values of column {name!r} lie outside its domain"
+            return InvalidError.at(pointer("domains", name), detail)
+        case InvalidColumnError():
+            name = arrangement.name(error.column)
+            detail, where = f"column {name!r}: {error.reason}", pointer("columns", spec.columns.index(name))
+            return InvalidError.at(where, detail)
+        case _:
+            raise error
+    return InfeasibleError.at(where, detail)
 
 
 def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> SureboxError:
     """What to say where too many records, or all, fit in no box."""
     if isinstance(error, InfeasibleKError):
         detail = f"k = {error.asked} asked, {error.largest} {_counted(spec)}: the largest k is {error.largest}"
-        return InfeasibleError(detail, errors=[FieldError("/k", detail)])
+        return InfeasibleError.at("/k", detail)
     which = ", ".join(map(repr, spec.keep)) or "none"
     detail = (
         f"{error.records} of {error.of} records have kept or missing values too rare for any box, at most a share of "
         f"{error.allowed:g} may be left out: drop columns of `keep` ({which}), or raise `suppress_at_most`"
     )
-    return InfeasibleError(detail, errors=[FieldError("/keep", detail)])
+    if spec.weights is ReleasedWeights.ROW:
+        detail += "; `weights: box` publishes the mean weight of each box, which fits in any"
+    return InfeasibleError.at("/keep", detail)
 
 
 def undefined(error: UndefinedStatisticError, spec: BoxesSpec, arrangement: Arrangement) -> SureboxError:
@@ -137,7 +159,7 @@ def undefined(error: UndefinedStatisticError, spec: BoxesSpec, arrangement: Arra
     names = ", ".join(map(repr, (spec.statistics or ())[index].of))
     told = error.told(lambda column: repr(arrangement.name(column)))
     detail = f"the {error.kind} of {names} is undefined: {told}"
-    return InfeasibleError(detail, errors=[FieldError(pointer("statistics", index), detail)])
+    return InfeasibleError.at(pointer("statistics", index), detail)
 
 
 def _counted(spec: BoxesSpec) -> str:

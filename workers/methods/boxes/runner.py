@@ -1,35 +1,30 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-import numpy as np
 
 from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import Progress
-from surebox_verify.core.errors import UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesState
-from workers.algorithms.core.errors import InfeasibleKError, SuppressionError
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import take_rows
-from workers.frames.release import write_release
 from workers.methods.boxes import report as boxes_report
-from workers.methods.boxes import series
+from workers.methods.boxes import series, versions
 from workers.methods.boxes import warnings as boxes_warnings
 from workers.methods.boxes.arranged import Arrangement, arranged, ordered
 from workers.methods.boxes.certified import public_statistics
-from workers.methods.boxes.columns import Shown, release_columns, release_schema
+from workers.methods.boxes.columns import Shown, release_columns, release_types
 from workers.methods.boxes.demands import demands
 from workers.methods.boxes.reading import Records, kinds_of, read, records
-from workers.methods.boxes.requests import begin, left_out, request, undefined
+from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
 from workers.methods.boxes.telling import told_of
-from workers.methods.boxes.warming import warm_up
+from workers.methods.boxes.warming import warm_mixed, warm_numeric
 from workers.methods.context import JobContext
-from workers.methods.outcome import Outcome, ReleaseDraft
+from workers.methods.outcome import Outcome
+from workers.methods.released.drafts import release_draft
 
 #: Share of the whole job that is spent before the algorithm and before the release is written.
 _READ, _COMPUTED = 0.1, 0.8
@@ -51,16 +46,16 @@ class Anonymizing:
 class BoxesRunner:
     """Reads the columns, advances the algorithm, writes the release."""
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
-        """Compile what every job runs."""
-        warm_up()
+    def warmings(self) -> Sequence[Callable[[], None]]:
+        """What jobs on columns of all kinds run, and what those on numbers alone run."""
+        return warm_mixed, warm_numeric
 
     def keyed_by(self, job: JobContext) -> Sequence[str]:
-        """Cuts, and the order of columns where they are alike, follow from the columns' secrets; a series has none."""
+        """Cuts, and the order of columns where they are alike, follow from the secrets of columns."""
         spec = _specification(job)
-        return spec.columns if spec.base_release_id is None else ()
+        return spec.columns if spec.base_release_id is None and spec.previous_release_id is None else ()
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Anonymizing | Later:  # noqa: ARG002
+    def init(self, job: JobContext) -> Anonymizing | Later:
         """Read the columns and leave out what the specification says; of a series, read the base alone.
 
         Raises
@@ -72,6 +67,8 @@ class BoxesRunner:
         job.tick(0.0, "read")
         if spec.base_release_id is not None:
             return series.begin(job, spec)
+        if spec.previous_release_id is not None:
+            return versions.begin(job, spec)
         kinds, path = kinds_of(spec, types), job.dataset_path()
         order = ordered(spec, kinds, job.secrets)
         whole = read(path, spec, order, types)
@@ -81,16 +78,14 @@ class BoxesRunner:
         algorithm = begin(found, request(spec, found, arrangement, kinds, held), spec, arrangement)
         return Anonymizing(Shown(spec, kinds, types, found.books), len(whole.values), found, arrangement, algorithm)
 
-    def step(self, state: Anonymizing | Later, *, rng: np.random.Generator) -> Anonymizing | Later:
+    def step(self, state: Anonymizing | Later, job: JobContext) -> Anonymizing | Later:
         """Advance the algorithm."""
         if isinstance(state, Later):
             return series.step(state)
         try:
-            following = anonymization.step(state.algorithm, rng=rng)
-        except UndefinedStatisticError as error:
-            raise undefined(error, state.shown.spec, state.arrangement) from None
-        except (InfeasibleKError, SuppressionError) as error:
-            raise left_out(error, state.shown.spec) from None
+            following = anonymization.step(state.algorithm, rng=job.rng)
+        except REFUSALS as error:
+            raise refused(error, state.shown.spec, state.arrangement) from None
         return replace(state, algorithm=following)
 
     def done(self, state: Anonymizing | Later) -> bool:
@@ -106,27 +101,26 @@ class BoxesRunner:
         stage, share = anonymization.progress(state.algorithm)
         return Progress(fraction=_READ + (_COMPUTED - _READ) * share, stage=stage)
 
-    def finish(self, state: Anonymizing | Later, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: Anonymizing | Later, job: JobContext) -> Outcome:
         """Write the release, rows in random order, and the result."""
         job.tick(_COMPUTED, "release")
         if isinstance(state, Later):
-            return series.finish(state, job, rng=rng)
-        return _finished(state, job, rng=rng)
+            return series.finish(state, job)
+        return _finished(state, job)
 
 
-def _finished(state: Anonymizing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     """What an anonymization leaves."""
     shown, spec = state.shown, state.shown.spec
     outcome = state.arrangement.restored(anonymization.result(state.algorithm), spec)
     boxes, rows = outcome.boxes, state.records.rows
     if outcome.chosen.rows is not None:
         rows = rows[outcome.chosen.rows]
-    order = rng.permutation(len(rows))
+    order = job.rng.permutation(len(rows))
     kept, of_row = take_rows(job.dataset_path(), spec.keep, rows[order]), boxes.box[order]
     weights = boxes.survey if outcome.chosen.weights is None else outcome.chosen.weights
     columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
     job.tick(_COMPUTED + 0.05, "release")
-    files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
     result = boxes_report.result(
         shown,
         outcome,
@@ -145,10 +139,12 @@ def _finished(state: Anonymizing, job: JobContext, *, rng: np.random.Generator) 
         summary=result,
         result=result,
         warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
-        release=ReleaseDraft(
-            rows=len(order),
-            columns=release_schema(shown, weighed=weights is not None),
-            files=files,
+        release=release_draft(
+            job,
+            columns,
+            kept,
+            types=release_types(shown),
+            formats=spec.formats,
             flags=boxes_report.flags(shown, boxes),
             warnings=boxes_warnings.unplaced(said),
             statistics=public_statistics(result),

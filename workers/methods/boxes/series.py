@@ -5,13 +5,14 @@ other statistics. Whatever the base holds, all of its series hold together.
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import ColumnKind, NominalColumn
+from app.contracts.box_columns import NominalColumn
 from app.contracts.box_results import BoxesResult
 from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
@@ -26,21 +27,21 @@ from surebox_verify.readings import Readings
 from surebox_verify.released.boxes import ReleasedBoxes, meaning_of, read_boxes
 from workers.algorithms.boxes.request import Certificate
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.boxes.unions import unions, united
+from workers.algorithms.boxes.unions import united, uniting
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.frames.classes import shares_certain, smallest_class
-from workers.frames.columns import take_rows
-from workers.frames.release import write_release
+from workers.frames.columns import take_rows_of
 from workers.frames.values import listed_type
 from workers.methods.boxes import report, warnings
 from workers.methods.boxes.arranged import Arrangement, Order, arranged
 from workers.methods.boxes.certified import public_statistics, statistics
 from workers.methods.boxes.codebooks import Codebook, declared_codebook
-from workers.methods.boxes.columns import Shown, release_columns, release_schema
+from workers.methods.boxes.columns import Shown, release_columns, release_types
 from workers.methods.boxes.requests import left_out, undefined
 from workers.methods.boxes.telling import sides_told
 from workers.methods.context import JobContext
-from workers.methods.outcome import Outcome, ReleaseDraft
+from workers.methods.outcome import Outcome
+from workers.methods.released.drafts import release_draft
 
 BASE: Final = "base_release_id"
 #: Flags of a base that its series bears too.
@@ -51,6 +52,25 @@ _INHERITED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Where the rows' kept values stand, and what of a new version is said beside its boxes.
+
+    Attributes
+    ----------
+    parts
+        Files, and which of their rows, in the order of `Boxes.box`.
+    numbers
+        Of the boxes; None: from 1.
+    counted
+        Fields of the result that only a new version has.
+    """
+
+    parts: tuple[tuple[Path, NDArray[np.int64]], ...]
+    numbers: NDArray[np.int64] | None = None
+    counted: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Later:
     """A later release while its statistics are computed: its boxes are there, `fraction` says how much else."""
 
@@ -58,6 +78,7 @@ class Later:
     boxes: Boxes
     arrangement: Arrangement
     work: Generator[float, None, tuple[Certificate, ...]]
+    rows: Rows
     fraction: float = 0.0
     certificates: tuple[Certificate, ...] | None = None
 
@@ -75,20 +96,32 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     base, path = job.releases[BASE], job.release_path(BASE)
     released = read_boxes(path, spec.columns, orders=spec.ordinal)
     kinds = {name: base.kind_of(name) for name in spec.columns}
-    types = _types(base, spec, kinds) | {name: listed_type(path, f"{name}_set") for name in released.nominal}
-    books = {name: _book(released, name, types[name], spec) for name in released.nominal}
+    types = published_types(base, path, released, spec)
+    books = published_books(released, types, spec)
     try:
-        group = unions(released, spec.k)
+        group = job.through(uniting(released, spec.k), "unions")
     except InfeasibleKError as error:
         raise left_out(error, spec) from None
-    boxes = _boxes(released, group, books)
-    shown = Shown(spec, kinds, types, books)
+    boxes = united_boxes(released, group, books, group[released.of_row])
+    rows = Rows(((path, np.arange(len(boxes.box))),))
+    return certifying(Shown(spec, kinds, types, books), boxes, rows)
+
+
+def certifying(shown: Shown, boxes: Boxes, rows: Rows) -> Later:
+    """The boxes are there, the statistics are not.
+
+    Raises
+    ------
+    InfeasibleError, InvalidError
+        As `begin`.
+    """
+    spec, books = shown.spec, shown.books
     arrangement = arranged(spec, Order(tuple(shown.numeric), tuple(shown.nominal), np.empty((0, 0), np.uint32)), books)
     try:
         check_statistics(arrangement.asked, len(shown.numeric), [len(books[name].values) for name in shown.nominal])
     except UndefinedStatisticError as error:
         raise undefined(error, spec, arrangement) from None
-    return Later(shown, boxes, arrangement, _certified(shown, boxes, arrangement))
+    return Later(shown, boxes, arrangement, _certified(shown, boxes, arrangement), rows)
 
 
 def step(state: Later) -> Later:
@@ -99,13 +132,12 @@ def step(state: Later) -> Later:
         return replace(state, fraction=1.0, certificates=stop.value)
 
 
-def finish(state: Later, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+def finish(state: Later, job: JobContext) -> Outcome:
     """Write the release, rows in random order, and the result."""
     shown, boxes, spec = state.shown, state.boxes, state.shown.spec
-    order = rng.permutation(len(boxes.box))
-    kept, of_row = take_rows(job.release_path(BASE), spec.keep, order), boxes.box[order]
-    columns = release_columns(shown, boxes, None, of_row)
-    files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
+    order = job.rng.permutation(len(boxes.box))
+    kept, of_row = take_rows_of(state.rows.parts, spec.keep, order), boxes.box[order]
+    columns = release_columns(shown, boxes, None, of_row, numbers=state.rows.numbers)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     result = _result(state, smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()), certain)
     said = warnings.released(shown, boxes, result, certain)
@@ -113,10 +145,12 @@ def finish(state: Later, job: JobContext, *, rng: np.random.Generator) -> Outcom
         summary=result,
         result=result,
         warnings=said,
-        release=ReleaseDraft(
-            rows=len(order),
-            columns=release_schema(shown, weighed=False),
-            files=files,
+        release=release_draft(
+            job,
+            columns,
+            kept,
+            types=release_types(shown),
+            formats=spec.formats,
             flags=_flags(job, spec),
             warnings=warnings.unplaced(said),
             statistics=public_statistics(result),
@@ -125,13 +159,17 @@ def finish(state: Later, job: JobContext, *, rng: np.random.Generator) -> Outcom
     )
 
 
-def _types(base: ReleaseInput, spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnType]:
-    """Types of the columns that are numbers, days, orders, or kept."""
+def published_types(base: ReleaseInput, path: Path, released: ReleasedBoxes, spec: BoxesSpec) -> dict[str, ColumnType]:
+    """Types of the columns as they were published."""
     there = {column.name: column.type for column in base.columns}
-    with_ends = [name for name in spec.columns if kinds[name] is not ColumnKind.NOMINAL]
-    return {name: ColumnType(there[name]) for name in spec.keep} | {
-        name: ColumnType(there[f"{name}_lo"]) for name in with_ends
-    }
+    found = {name: ColumnType(there[name]) for name in spec.keep}
+    found |= {name: ColumnType(there[f"{name}_lo"]) for name in released.numeric}
+    return found | {name: listed_type(path, f"{name}_set") for name in released.nominal}
+
+
+def published_books(released: ReleasedBoxes, types: Mapping[str, ColumnType], spec: BoxesSpec) -> dict[str, Codebook]:
+    """Codebooks of the nominal columns."""
+    return {name: _book(released, name, types[name], spec) for name in released.nominal}
 
 
 def _book(released: ReleasedBoxes, name: str, column: ColumnType, spec: BoxesSpec) -> Codebook:
@@ -142,15 +180,17 @@ def _book(released: ReleasedBoxes, name: str, column: ColumnType, spec: BoxesSpe
     return Codebook(name, column, released.codebooks[released.nominal.index(name)])
 
 
-def _boxes(released: ReleasedBoxes, group: NDArray[np.int64], books: Mapping[str, Codebook]) -> Boxes:
-    """The boxes of the later release, and that of each row of the base."""
+def united_boxes(
+    released: ReleasedBoxes, group: NDArray[np.int64], books: Mapping[str, Codebook], of_row: NDArray[np.int64]
+) -> Boxes:
+    """The boxes of the later release, and that of each of its rows."""
     made = united(released, group) if int(group.max(initial=-1)) + 1 < len(group) else released
     sets = tuple(
         _arranged(one, released.codebooks[index], books[released.nominal[index]]) for index, one in enumerate(made.sets)
     )
-    box = group[released.of_row].astype(np.int32)
     outer = np.zeros(made.lower.shape[1], dtype=np.bool_)
-    return Boxes(made.lower, made.upper, made.counts, sets=sets, box=box, outer_from_data=outer)
+    counts = np.bincount(of_row, minlength=len(made.counts)).astype(np.int64)
+    return Boxes(made.lower, made.upper, counts, sets=sets, box=of_row.astype(np.int32), outer_from_data=outer)
 
 
 def _arranged(sets: BoolArray, values: tuple[Any, ...], book: Codebook) -> BoolArray:
@@ -165,7 +205,7 @@ def _certified(
     shown: Shown, boxes: PublishedBoxes, arrangement: Arrangement
 ) -> Generator[float, None, tuple[Certificate, ...]]:
     """Ranges from the boxes alone, yielding which share of them is done; in the specification's order."""
-    types = {column["name"]: column["type"] for column in release_schema(shown, weighed=False)}
+    types = release_types(shown)
     readings = Readings(boxes, meaning_of(shown.spec.model_dump(mode="json"), types), None)
     asked, found = arrangement.asked, []
     for index, statistic in enumerate(asked):
@@ -183,10 +223,8 @@ def _certified(
 def _result(state: Later, k_with_keep: int, certain: Mapping[str, float]) -> dict[str, Any]:
     boxes, spec = state.boxes, state.shown.spec
     made = BoxesResult(
-        records=len(boxes.box),
         kept=len(boxes.box),
         dismissed=0,
-        dropped=0,
         boxes=len(boxes.counts),
         smallest_box=int(boxes.counts.min()),
         largest_box=int(boxes.counts.max()),
@@ -195,6 +233,7 @@ def _result(state: Later, k_with_keep: int, certain: Mapping[str, float]) -> dic
         asymptotic_uncertainty=None,
         statistical_uncertainty=None,
         **sides_told(state.shown, boxes),
+        **({"records": len(boxes.box), "dropped": 0} | dict(state.rows.counted)),
         share_certain={name: certain[name] for name in spec.sensitive if name in certain},
         statistics=tuple(statistics(state.shown, state.certificates or ())),
     )
@@ -203,6 +242,8 @@ def _result(state: Later, k_with_keep: int, certain: Mapping[str, float]) -> dic
 
 def _flags(job: JobContext, spec: BoxesSpec) -> list[Flag]:
     """What a reader must know of the base is to be known of its series."""
-    base = job.releases[BASE].flags
+    version = spec.previous_release_id is not None
+    base = job.releases["previous_release_id" if version else BASE].flags
     found = [flag for flag in _INHERITED if flag.value in base and (flag is not Flag.REPRODUCIBLE or job.seed is None)]
+    found += [Flag.NEW_VERSION] if version else []
     return found + ([Flag.KEPT_COLUMNS_NOT_COUNTED] if spec.keep and not spec.count_keep else [])

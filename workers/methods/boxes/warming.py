@@ -1,5 +1,7 @@
 """Made-up records through everything that every box job runs, so that its kernels are compiled before the first."""
 
+from typing import Final
+
 import numpy as np
 
 from surebox_verify.core.statistics import Statistic, all_moments
@@ -8,24 +10,28 @@ from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.boxes.state import BoxesRequest
 
+_RECORDS: Final = 5000  # more than `optimal` sorts at a time
 
-def warm_up() -> None:
-    """Run a few made-up records through every partition, both kinds of bounds and all kinds of statistics."""
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(5000, 3))  # more than `optimal` sorts at a time
+
+def warm_numeric() -> None:
+    """Columns of numbers alone: every partition, both kinds of bounds, all kinds of statistics."""
     mean, pair = (Statistic("mean", (0,)),), (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
-    free = BoxConstraints(1, codes=np.zeros((len(values), 1), dtype=np.int32))
-    requests: tuple[BoxesRequest, ...] = (
-        BoxesRequest(250, (*all_moments(3), *pair), "optimal", "cells"),
-        BoxesRequest(250, mean, "fast", "tight"),
-        BoxesRequest(250, mean, "mondrian", "cells", demands=free),  # without demands it runs what `fast` does
-    )
-    codes = NominalColumn(np.arange(len(values), dtype=np.int32) % 7, 7)
-    mixed = (Statistic("mean", (0,)), Statistic("share", (3,)))
-    requests += tuple(
-        BoxesRequest(250, mixed, partition, "cells", nominal=(codes,), floor=0.03) for partition in ("optimal", "fast")
-    )
-    for request in requests:
-        state = anonymization.init(values, request)
-        while not anonymization.done(state):
-            state = anonymization.step(state, rng=rng)
+    free = BoxConstraints(1, codes=np.zeros((_RECORDS, 1), dtype=np.int32))
+    _run(BoxesRequest(250, (*all_moments(3), *pair), "optimal", "cells"))
+    _run(BoxesRequest(250, mean, "fast", "tight"))
+    _run(BoxesRequest(250, mean, "mondrian", "cells", demands=free))  # without demands it runs what `fast` does
+
+
+def warm_mixed() -> None:
+    """A nominal column beside those of numbers."""
+    codes = NominalColumn(np.arange(_RECORDS, dtype=np.int32) % 7, 7)
+    asked = (Statistic("mean", (0,)), Statistic("share", (3,)))
+    _run(BoxesRequest(250, asked, "optimal", "cells", nominal=(codes,), floor=0.03))
+    _run(BoxesRequest(250, asked, "fast", "cells", nominal=(codes,), floor=0.03))
+
+
+def _run(request: BoxesRequest) -> None:
+    rng = np.random.default_rng(0)
+    state = anonymization.init(rng.normal(size=(_RECORDS, 3)), request)
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=rng)

@@ -129,9 +129,9 @@ def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float
         return False
     if kind == StatisticKind.SHARE:
         return bool(found[0] <= 0.0 and found[1] >= 1.0)
-    low, high = extent[statistic["of"][0]]
     if kind == StatisticKind.CORRELATION:
         return bool(found[0] <= -1.0 and found[1] >= 1.0)
+    low, high = extent.get(statistic["of"][0], (0.0, 0.0))  # of a nominal column there is none
     if low == high:
         return False
     if kind in _BETWEEN_EXTREMES:

@@ -9,25 +9,30 @@ import numpy as np
 from app.contracts.box_columns import merged_values
 from app.contracts.inputs import listed
 from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood, telling_boxes
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
+from workers.algorithms.tables.classes import grouped
 from workers.algorithms.tables.composition import ABSENT, Noise, Placed
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import Meanings, kept_together
 from workers.methods.context import JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
-from workers.methods.released.placing import located
+from workers.methods.released.placing import BOX, located
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table that places records: its file, the columns it places them by, and those that it shows as they are."""
+    """A table that places records: its file, the columns it places them by, and those that it shows as they are.
+
+    `numbered` is the column in which it numbers its boxes, if it is a release of ours.
+    """
 
     role: str
     path: Path
     wanted: tuple[QuasiIdentifier, ...]
     kept: tuple[str, ...]
     meanings: Meanings
+    numbered: str | None = None
 
 
 def sources(job: JobContext, columns: Sequence[str]) -> list[Source]:
@@ -46,6 +51,7 @@ def sources(job: JobContext, columns: Sequence[str]) -> list[Source]:
                 wanted,
                 kept,
                 Meanings(one.spec.get("ordinal") or {}, merged_values(one.spec)),
+                BOX,
             )
         )
     for role, table in listed(job.datasets, "dataset_ids").items():
@@ -68,13 +74,14 @@ def placed(job: JobContext, found: Sequence[Source]) -> list[Placed]:
     places = []
     for at, (one, shown) in enumerate(zip(found, kept, strict=True)):
         job.tick(0.1 + 0.6 * at / len(found), "places")
-        there = located(job.dataset_path(), one.path, one.wanted, one.meanings)
+        there = located(job.dataset_path(), one.path, one.wanted, one.meanings, numbered=one.numbered)
         if (there.places == ABSENT).all():
             detail = "no record of the original lies in any row of this table"
-            raise InvalidError(detail, errors=[FieldError(f"/{one.role}", detail)])
+            raise InvalidError.at(f"/{one.role}", detail)
         span = int(shown.max(initial=0)) + 1
-        pairs, rows = np.unique(there.of_row * span + shown, return_counts=True)
-        places.append(Placed(there.places, *np.divmod(pairs, span), rows.astype(np.int64)))
+        pairs = there.of_row * span + shown
+        different = grouped(pairs)
+        places.append(Placed(there.places, *np.divmod(pairs[different.first], span), different.size))
     return places
 
 

@@ -1,26 +1,22 @@
 """Runner of `condensation`: columns in, pseudo-records with the moments of groups of k out."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag, raised
-from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import Progress
-from app.errors import FieldError, InfeasibleError, InvalidError
-from surebox_verify.core.errors import InvalidColumnError
+from app.errors import InfeasibleError
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 from workers.algorithms.uncertain.condensation.condensation import CondensationState, Condensed
 from workers.frames.columns import take_rows
 from workers.frames.records import Records, complete_records
-from workers.frames.release import write_release
 from workers.methods.context import JobContext
-from workers.methods.outcome import Outcome, ReleaseDraft
-from workers.methods.released.links import write_link
+from workers.methods.outcome import Outcome
+from workers.methods.released.drafts import release_draft
 
 #: Share of the whole job that is spent before the groups and before the release is written.
 _READ, _GROUPED, _MADE = 0.05, 0.75, 0.85
@@ -38,36 +34,33 @@ class Condensing:
 class CondensationRunner:
     """Reads the columns, makes groups and their pseudo-records, writes the release."""
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Condense a few made-up records."""
         rng = np.random.default_rng(0)
         state = condensation.init(rng.normal(size=(64, 2)), 3, rng)
         while not condensation.done(state):
             state = condensation.step(state, rng)
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Condensing:
+    def init(self, job: JobContext) -> Condensing:
         """Read the columns and leave out what the specification says.
 
         Raises
         ------
-        InfeasibleError, InvalidError
+        InfeasibleError
             What only the records could tell.
         """
         spec = job.specification(CondensationSpec)
         job.tick(0.0, "read")
-        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        records = complete_records(job.dataset_path(), spec.columns)
         try:
-            return Condensing(spec, records, condensation.init(records.values, spec.k, rng))
+            return Condensing(spec, records, condensation.init(records.values, spec.k, job.rng))
         except InfeasibleKError as error:
             detail = f"k = {error.asked} asked, {error.largest} complete records: the largest k is {error.largest}"
-            raise InfeasibleError(detail, errors=[FieldError("/k", detail)]) from None
-        except InvalidColumnError as error:
-            detail = f"column {spec.columns[error.column]!r}: {error.reason}"
-            raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+            raise InfeasibleError.at("/k", detail) from None
 
-    def step(self, state: Condensing, *, rng: np.random.Generator) -> Condensing:
+    def step(self, state: Condensing, job: JobContext) -> Condensing:
         """Make some groups, or their pseudo-records."""
-        return Condensing(state.spec, state.records, condensation.step(state.algorithm, rng))
+        return Condensing(state.spec, state.records, condensation.step(state.algorithm, job.rng))
 
     def done(self, state: Condensing) -> bool:
         """Whether every record has its stand-in."""
@@ -79,26 +72,25 @@ class CondensationRunner:
         begin, end = (_READ, _GROUPED) if stage == "groups" else (_GROUPED, _MADE)
         return Progress(fraction=begin + (end - begin) * share, stage=stage)
 
-    def finish(self, state: Condensing, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: Condensing, job: JobContext) -> Outcome:
         """Write the release, rows in random order, and the result."""
         job.tick(_MADE, "release")
         spec, records = state.spec, state.records
-        made = condensation.result(state.algorithm, rng)
+        made = condensation.result(state.algorithm, job.rng)
         link = records.rows[made.stands_for]
-        kept = take_rows(job.dataset_path(), spec.keep, link)
-        columns: dict[str, Any] = {name: np.ascontiguousarray(made.z[:, i]) for i, name in enumerate(spec.columns)}
-        files = write_release(columns | {name: kept[name] for name in spec.keep}, job.scratch, spec.formats)
         result = _result(records, made)
         return Outcome(
             summary=result,
             result=result,
-            release=ReleaseDraft(
-                rows=len(link),
-                columns=_schema(spec, job.dataset),
-                files=files,
+            release=release_draft(
+                job,
+                {name: np.ascontiguousarray(made.z[:, i]) for i, name in enumerate(spec.columns)},
+                take_rows(job.dataset_path(), spec.keep, link),
+                types=dict.fromkeys(spec.columns, "number"),
+                formats=spec.formats,
                 flags=_flags(spec),
                 parameters=spec.model_dump(mode="json", include={"method", "columns", "k", "keep"}),
-                link=write_link(link, job.scratch),
+                link=link,
             ),
         )
 
@@ -117,12 +109,3 @@ def _result(records: Records, made: Condensed) -> dict[str, Any]:
 def _flags(spec: CondensationSpec) -> list[Flag]:
     """What a reader of the release must know."""
     return raised({Flag.GROUPS_OF_ONE: spec.k == 1, Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep)})
-
-
-def _schema(spec: CondensationSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:
-    """Names and types of the release's columns."""
-    types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
-    return [
-        *({"name": name, "type": "number"} for name in spec.columns),
-        *({"name": name, "type": types[name]} for name in spec.keep),
-    ]

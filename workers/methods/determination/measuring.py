@@ -16,6 +16,7 @@ from workers.frames.codes import Coded, coded_columns
 from workers.frames.generalized import Generalized, Meanings, generalized
 from workers.frames.quasi_identifiers import cells
 from workers.methods.context import JobContext
+from workers.methods.released.placing import BOX
 
 #: Types of bounds whose values are whole.
 _WHOLE: Final = frozenset({"integer", "date"})
@@ -78,7 +79,7 @@ def read_file(path: Path, release: Described) -> Determined:
     columns = tuple(release.spec["columns"])
     wanted = [published(name, types) for name in columns]
     orders = dict(release.spec.get("ordinal") or {})
-    boxes = generalized(path, wanted, Meanings(orders))
+    boxes = generalized(path, wanted, Meanings(orders), numbered=BOX)
     names = tuple(release.spec.get("keep", ()))
     kept = coded_columns(path, names)
     return Determined(
@@ -89,7 +90,7 @@ def read_file(path: Path, release: Described) -> Determined:
         whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),
         closed=release.spec.get("bounds") == "tight",
         kept=tuple((name, one, types[name] in _ORDERED) for name, one in zip(names, kept, strict=True)),
-        box=coded_columns(path, ["box"])[0].codes.astype(np.int64),
+        box=coded_columns(path, [BOX])[0].codes.astype(np.int64),
     )
 
 

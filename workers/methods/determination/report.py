@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from app.contracts.attacks import DeterminationDemands, DeterminationResult, DeterminationSpec, DeterminedRelease
+from app.contracts.attacks import DeterminationResult, DeterminationSpec, DeterminedRelease
+from app.contracts.demands import DeterminationDemands
 from app.contracts.findings import Finding, Severity
 
 MEANING: Final = {

@@ -1,13 +1,9 @@
 """Runner of the audit `frontier`: boxes for one k after the other, of which nothing is published."""
 
-from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
 
 from app.contracts.findings import Finding, Severity
 from app.contracts.influence import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
-from app.contracts.jobs import Progress
 from app.contracts.releases import ReleaseFormat
 from app.errors import SureboxError
 from workers.methods.boxes.runner import BoxesRunner
@@ -25,43 +21,20 @@ MEANING = {
 _OURS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Advancing:
-    """Where the work stands: one k after the other."""
-
-    spec: FrontierSpec
-    job: JobContext = field(repr=False)
-    points: tuple[FrontierPoint, ...] = ()
-
-
 class FrontierRunner:
     """Runs `boxes`."""
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Advancing:  # noqa: ARG002 - runs have their own
-        """Nothing is read before the first run."""
-        return Advancing(job.specification(FrontierSpec), job)
-
-    def step(self, state: Advancing, *, rng: np.random.Generator) -> Advancing:  # noqa: ARG002
-        """Try the next k."""
-        return replace(state, points=(*state.points, _point(state, state.spec.k[len(state.points)])))
-
-    def done(self, state: Advancing) -> bool:
-        """Whether every k was tried."""
-        return len(state.points) == len(state.spec.k)
-
-    def progress(self, state: Advancing) -> Progress:
-        """Runs made."""
-        return Progress(fraction=len(state.points) / len(state.spec.k), stage="boxes")
-
-    def finish(self, state: Advancing, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """Report; there is no release."""
-        made = _result(state.points).model_dump(mode="json")
+    def run(self, job: JobContext) -> Outcome:
+        """Try one k after the other, and report; there is no release."""
+        spec = job.specification(FrontierSpec)
+        points = tuple(_point(job, spec, k, share=at / len(spec.k)) for at, k in enumerate(spec.k))
+        made = _result(points).model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
 
-def _point(state: Advancing, k: int) -> FrontierPoint:
-    job, share = state.job, len(state.points) / len(state.spec.k)
-    dumped = state.spec.at(k).model_dump(mode="json", by_alias=True)
+def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> FrontierPoint:
+    job.tick(share, "boxes")
+    dumped = spec.at(k).model_dump(mode="json", by_alias=True)
     again = Again("boxes", dumped, job.datasets["dataset_id"], job.dataset_path(), job.scratch / "again")
     try:
         made = run_again(BoxesRunner(), job, again, fraction=share, stage="boxes")

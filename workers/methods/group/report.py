@@ -18,7 +18,7 @@ from app.contracts.groups import (
     UnreachedTerm,
 )
 from app.contracts.microfiles import Variable
-from app.errors import FieldError, InfeasibleError
+from app.errors import InfeasibleError
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.generality import Found
 from workers.algorithms.groups.signals.adequacy import Adequacy as Judged
@@ -260,5 +260,5 @@ def _only_code(target: Microfile) -> IntArray:
     several = int(np.count_nonzero((column >= 0) & (codes[target.parameter] != column)))
     if several:
         detail = "some parameter values lie in several parts: name a column that each of them has one value of"
-        raise InfeasibleError(detail, errors=[FieldError("/split_by", detail)])
+        raise InfeasibleError.at("/split_by", detail)
     return codes

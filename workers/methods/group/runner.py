@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from app.contracts.groups import GroupSpec, UnreachedTerm
 from app.contracts.jobs import Progress
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
@@ -49,11 +47,11 @@ class GroupRunner:
     #: Of what checkpoints hold.
     algorithm = 1
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Run a few made-up records through both searches and the attack."""
         warm_search()
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Attacking:
+    def init(self, job: JobContext) -> Attacking:
         """Read both microfiles and begin to search.
 
         Raises
@@ -65,7 +63,7 @@ class GroupRunner:
         runs = runs_of(reading.spec, job.part)
         vital = vital_of(reading.auxiliary)
         return _attacking(
-            reading, search_for(reading.spec, reading.seen, vital, rng=rng, runs=runs, threads=job.threads)
+            reading, search_for(reading.spec, reading.seen, vital, rng=job.rng, runs=runs, threads=job.threads)
         )
 
     def parts(self, state: Attacking, job: JobContext, *, hands: int) -> int:
@@ -83,7 +81,7 @@ class GroupRunner:
         kept = merge_parts(found, reading.seen, vital, alpha=reading.spec.alpha, threads=job.threads)
         return _attacking(reading, evolved(kept))
 
-    def step(self, state: Attacking, *, rng: np.random.Generator) -> Attacking:  # noqa: ARG002 - runs have their own
+    def step(self, state: Attacking, job: JobContext) -> Attacking:  # noqa: ARG002 - runs have their own generators
         """Advance the search."""
         return replace(state, search=state.search.step())
 
@@ -96,7 +94,7 @@ class GroupRunner:
         stage, share = state.search.progress
         return Progress(fraction=_READ + (_SEARCHED - _READ) * share, stage=stage)
 
-    def finish(self, state: Attacking, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+    def finish(self, state: Attacking, job: JobContext) -> Outcome:
         """Apply the rules and report; there is no release. A part only tells its rules."""
         found = state.search.result()
         if job.part is not None and state.search.kept is not None:

@@ -1,7 +1,7 @@
 """Runner of the audit `group_profile`: all that a group's rules see of places, at every grade."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from app.contracts.findings import Finding, Severity
 from app.contracts.group_audits import GroupProfileResult, GroupProfileSpec, ProfiledFile, ProfiledSignal
 from app.contracts.groups import GroupSpec
-from app.contracts.jobs import Progress
 from app.contracts.microfiles import Recodings, Variable
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.profile import ProfileSignal, precision, profile, ranks
@@ -25,59 +24,42 @@ _SUMMARY: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Profiling:
-    """The model, the files, and what was found in the first of them."""
+class _Model:
+    """What is held against files."""
 
     spec: GroupProfileSpec
-    job: JobContext
     variables: tuple[Variable, ...]
     rules: Rules
     alpha: float
-    files: tuple[AuditedFile, ...]
-    found: tuple[ProfiledFile, ...] = ()
 
 
 class GroupProfileRunner:
     """Holds a model against files."""
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Profiling:  # noqa: ARG002 - nothing is drawn
-        """Read the model.
+    def run(self, job: JobContext) -> Outcome:
+        """Read the model, hold it against one file after the other, and report; there is no release.
 
         Raises
         ------
         InfeasibleError
-            It has no rules.
+            It has no rules, or a file no records in range.
         """
         spec = job.specification(GroupProfileSpec)
         learned = learned_by(spec, job)
         rules, alpha = rules_by(spec, job, learned)
         variables, recode = _reading(spec, learned)
-        return Profiling(spec, job, variables, rules, alpha, audited_files(job, learned, recode))
-
-    def step(self, state: Profiling, *, rng: np.random.Generator) -> Profiling:  # noqa: ARG002 - nothing is drawn
-        """Look at one file."""
-        return replace(state, found=(*state.found, _profiled(state, state.files[len(state.found)])))
-
-    def done(self, state: Profiling) -> bool:
-        """Whether all were looked at."""
-        return len(state.found) == len(state.files)
-
-    def progress(self, state: Profiling) -> Progress:
-        """Files that were looked at."""
-        return Progress(fraction=len(state.found) / len(state.files), stage="profile")
-
-    def finish(self, state: Profiling, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """Report; there is no release."""
-        findings = tuple(_findings(state.found))
+        model, files = _Model(spec, variables, rules, alpha), audited_files(job, learned, recode)
+        found = tuple(_profiled(model, file, job, done=at / len(files)) for at, file in enumerate(files))
+        findings = tuple(_findings(found))
         made = GroupProfileResult(
-            alpha=state.alpha,
-            rules=len(state.rules),
-            files=state.found,
+            alpha=alpha,
+            rules=len(rules),
+            files=found,
             findings=findings,
-            passed=None if state.spec.places is None else not findings,
+            passed=None if spec.places is None else not findings,
         )
         whole = made.model_dump(mode="json")
-        return Outcome(summary=_summary(whole, state.found), result=whole)
+        return Outcome(summary=_summary(whole, found), result=whole)
 
 
 def _reading(spec: GroupProfileSpec, learned: GroupSpec | None) -> tuple[tuple[Variable, ...], Recodings]:
@@ -86,19 +68,18 @@ def _reading(spec: GroupProfileSpec, learned: GroupSpec | None) -> tuple[tuple[V
     return ((), {}) if learned is None else (learned.variables, learned.recode_of_target)
 
 
-def _profiled(state: Profiling, file: AuditedFile) -> ProfiledFile:
-    job, spec = state.job, state.spec
-    done = len(state.found) / len(state.files)
+def _profiled(model: _Model, file: AuditedFile, job: JobContext, *, done: float) -> ProfiledFile:
+    spec = model.spec
     job.tick(done, "read")
-    microfile = read(file.path, Wanted(state.variables, file.recode, parameter=spec.parameter))
+    microfile = read(file.path, Wanted(model.variables, file.recode, parameter=spec.parameter))
     if not len(microfile.rows):
         raise no_records("a file", microfile, "/model" if spec.model is not None else "/model_job_id")
-    seen = fuzzified(microfile, state.variables)
-    lowest = min(state.alpha, *spec.grid)
-    grades = attack(microfile, seen, state.rules, lowest, tick=lambda _: job.tick(done, "profile")).membership
+    seen = fuzzified(microfile, model.variables)
+    lowest = min(model.alpha, *spec.grid)
+    grades = attack(microfile, seen, model.rules, lowest, tick=lambda _: job.tick(done, "profile")).membership
     groups, places = len(microfile.parameter_values), wanted_places(microfile.parameter_values, spec.places)
     fitting = grades > 0.0
-    found = profile(microfile.parameter[fitting], groups, grades[fitting], state.alpha, sorted(set(spec.grid)))
+    found = profile(microfile.parameter[fitting], groups, grades[fitting], model.alpha, sorted(set(spec.grid)))
     return ProfiledFile(
         id=file.id,
         in_range=len(microfile.rows),

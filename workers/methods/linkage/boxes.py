@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import Missing
 from app.contracts.inputs import ReleaseInput
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 from surebox_verify.released.boxes import ReleasedBoxes
 from workers.algorithms.boxes.queries.linkage import box_of
 from workers.algorithms.uncertain.linkage.attack import Linkage
@@ -26,12 +25,12 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
         He knows nobody who fits any box.
     """
     release, boxes = job.releases["release_id"], released_boxes(job)
-    known = complete_records(job.dataset_path(), release.spec["columns"], Missing.DROP).values
+    known = complete_records(job.dataset_path(), release.spec["columns"]).values
     tight = release.spec["bounds"] == "tight"
     place = box_of(known, boxes.lower, boxes.upper + _beyond(boxes, release), tight=tight)
     if (place < 0).all():
         detail = "no record of this dataset lies in any box of the release"
-        raise InvalidError(detail, errors=[FieldError("/dataset_id", detail)])
+        raise InvalidError.at("/dataset_id", detail)
     some = place[rng.permutation(len(known))[: int(KNOWN_SHARE * len(known))]]
     found = {"fit": _of_rows(boxes, place), "fit_90": _of_records(boxes, some)}
     return {name: one for name, one in found.items() if len(one.rows)}, len(known)

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import Missing
 from app.contracts.inputs import DatasetInput
 from app.contracts.uncertain import UncertainSpec
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import numeric_columns
 from workers.frames.records import Records, complete_records
@@ -85,10 +84,10 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
     """
     release, link = job.releases["release_id"], read_link(job)
     columns = release.spec["columns"]
-    known = complete_records(job.dataset_path(), columns, Missing.DROP)
+    known = complete_records(job.dataset_path(), columns)
     if not len(known.rows):
         detail = "no record of this dataset has values in all columns of the release"
-        raise InvalidError(detail, errors=[FieldError("/dataset_id", detail)])
+        raise InvalidError.at("/dataset_id", detail)
     apart = "original_id" in job.datasets
     original = job.dataset_path("original_id") if apart else job.dataset_path()
     truth = np.ascontiguousarray(numeric_columns(original, columns).values[link])

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import Progress
-from app.contracts.linkage import EXHAUSTIVE
+from app.contracts.linkage import EXHAUSTIVE, LinkageSpec
 from app.contracts.uncertain import Scales
 from workers.algorithms.boxes.queries.linkage import box_of
 from workers.algorithms.uncertain.calibration import calibration
@@ -21,6 +21,7 @@ from workers.methods.linkage import report as linkage_report
 from workers.methods.linkage.boxes import attack_boxes
 from workers.methods.linkage.jointly import matched, of_boxes
 from workers.methods.linkage.knowledge import Attacked, Knowledge, attacked
+from workers.methods.linkage.several import attack_together
 from workers.methods.outcome import Outcome
 from workers.methods.uncertain.request import request
 
@@ -45,12 +46,14 @@ class Attacking:
     working: linkage.LinkageState | calibration.CalibrationState | None = None
     found: Mapping[str, Linkage] = field(default_factory=dict)
     gone: NDArray[np.bool_] | None = None
+    best: Mapping[str, Any] | None = None
+    releases: int = 1
 
 
 class LinkageRunner:
     """Makes the attacks one after the other."""
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Attack a few made-up rows and boxes."""
         rng = np.random.default_rng(0)
         x = rng.normal(size=(64, 2))
@@ -58,7 +61,7 @@ class LinkageRunner:
         linkage.attack(linkage.init(densities, x, x, rng, matching=Matching(densities.scale, densities.scale)))
         box_of(x, np.floor(x[:1]), np.ceil(x[:1]), tight=True)
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Attacking:
+    def init(self, job: JobContext) -> Attacking:
         """Read the release and what the adversary knows.
 
         Raises
@@ -67,12 +70,15 @@ class LinkageRunner:
             What only the records could tell.
         """
         job.tick(0.0, "read")
+        if several := len(job.specification(LinkageSpec).release_ids):
+            made = attack_together(job)
+            return Attacking(made.records, made.candidates, made.k, found=made.found, best=made.best, releases=several)
         released = job.releases["release_id"]
         if released.method == "boxes":
-            found, candidates = attack_boxes(job, rng)
+            found, candidates = attack_boxes(job, job.rng)
             return Attacking(released.rows, candidates, float(released.spec["k"]), found=found)
         release, whole = attacked(job)
-        knowledge = {"": whole, "_90": whole.part(rng)}
+        knowledge = {"": whole, "_90": whole.part(job.rng)}
         matchable = release.spec is not None and whole.k is not None
         names = ("fit", "fit_90", "matched", "matched_90") if matchable else ("fit", "fit_90")
         return Attacking(
@@ -85,17 +91,17 @@ class LinkageRunner:
             pending=tuple(name for name in names if _rows(name, knowledge[_known(name)])),
         )
 
-    def step(self, state: Attacking, *, rng: np.random.Generator) -> Attacking:
+    def step(self, state: Attacking, job: JobContext) -> Attacking:
         """Advance the attack under way, or begin the next."""
         name, working = state.pending[0], state.working
         if working is None:
-            return _begun(state, name, rng)
+            return _begun(state, name, job.rng)
         if isinstance(working, linkage.LinkageState):
             following = linkage.step(working)
             if not linkage.done(following):
                 return replace(state, working=following)
             return _finished(state, name, linkage.result(following))
-        return _calibrated(state, name, working, rng)
+        return _calibrated(state, name, working, job.rng)
 
     def done(self, state: Attacking) -> bool:
         """Whether all attacks are made."""
@@ -108,9 +114,12 @@ class LinkageRunner:
         share = (made + part) / max(made + len(state.pending), 1)
         return Progress(fraction=_READ + (1.0 - _READ) * share, stage="attack")
 
-    def finish(self, state: Attacking, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
+    def finish(self, state: Attacking, job: JobContext) -> Outcome:
         """Match all rows at once and say what was found; an audit has no release."""
-        if state.release is None:
+        best: Mapping[str, Any]
+        if state.best is not None:
+            best = state.best
+        elif state.release is None:
             original = job.releases["release_id"].dataset_id == job.spec["dataset_id"]
             best = of_boxes(state.found["fit"], original=original)
         else:
@@ -121,7 +130,7 @@ class LinkageRunner:
             candidates=state.candidates,
             k=state.k,
             posterior=state.release is None or state.release.spec is not None,
-            best=best,
+            best={**best, "releases": state.releases},
         )
         return Outcome(summary=result, result=result)
 

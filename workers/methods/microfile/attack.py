@@ -43,7 +43,7 @@ def no_records(told: str, microfile: Microfile, where: str) -> InfeasibleError:
     ]
     worst = "; ".join(text for _, text in sorted(reasons, reverse=True)[:3])
     detail = f"no record of {told} has every variable present and in its range" + (f": {worst}" if worst else "")
-    return InfeasibleError(detail, errors=[FieldError(where, detail)])
+    return InfeasibleError.at(where, detail)
 
 
 def check_auxiliary(auxiliary: Microfile, where: str = "/vital") -> None:
@@ -61,7 +61,7 @@ def check_auxiliary(auxiliary: Microfile, where: str = "/vital") -> None:
     if inside in {0, records}:
         share = "none" if inside == 0 else "all"
         detail = f"{share} of the {records} in-range records of {told} are the group's: there is nothing to tell apart"
-        raise InfeasibleError(detail, errors=[FieldError(where, detail)])
+        raise InfeasibleError.at(where, detail)
 
 
 def vital_of(microfile: Microfile) -> BoolArray:

@@ -16,7 +16,7 @@ from app.contracts.group_attacks import (
 )
 from app.contracts.groups import GroupSpec
 from app.contracts.microfiles import OutlierOptions, Recodings
-from app.errors import FieldError, InfeasibleError
+from app.errors import InfeasibleError
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.classifiers.attack import (
     CLASSIFIERS,
@@ -79,7 +79,7 @@ def common_columns(
     found = tuple(name for name in free if first.get(name) == second.get(name))
     if not found:
         detail = "no column that both files have is left: there is nothing that a classifier could read"
-        raise InfeasibleError(detail, errors=[FieldError("/auxiliary_dataset_id", detail)])
+        raise InfeasibleError.at("/auxiliary_dataset_id", detail)
     return found
 
 
@@ -106,7 +106,7 @@ def learn(
     vital = vital_rows(path, [(one.column, one.values) for one in learned.conditions], recode)
     if min(int(vital.sum()), int((~vital).sum())) < _FEWEST:
         detail = f"{int(vital.sum())} of {len(vital)} records are the group's: at least {_FEWEST} of both are needed"
-        raise InfeasibleError(detail, errors=[FieldError("/auxiliary_dataset_id", detail)])
+        raise InfeasibleError.at("/auxiliary_dataset_id", detail)
     rows = sample(vital, count, rng)
     columns = together(list(cells(path, names, recode, rows)))
     tick(0.2)

@@ -7,7 +7,7 @@ import numpy as np
 from app.contracts.groups import GroupSpec
 from app.contracts.rule_models import group_spec
 from app.contracts.swaps import GivenModel
-from app.errors import FieldError, InfeasibleError
+from app.errors import InfeasibleError
 from workers.algorithms.groups.rules.rules import Rules
 from workers.methods.context import JobContext
 
@@ -44,5 +44,5 @@ def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tupl
     found = [rule["terms"] for rule in job.job_result("model_job_id")["rules"]]
     if not found or learned is None:
         detail = "the job found no rules: there is no model of the group to mask"
-        raise InfeasibleError(detail, errors=[FieldError("/model_job_id", detail)])
+        raise InfeasibleError.at("/model_job_id", detail)
     return np.array(found, dtype=np.int8), learned.alpha

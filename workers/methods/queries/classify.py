@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import classification
@@ -190,7 +190,7 @@ def warm_up() -> None:
 
 
 def _unfit(detail: str) -> InvalidError:
-    return InvalidError(detail, errors=[FieldError("/label", detail)])
+    return InvalidError.at("/label", detail)
 
 
 def _boxes(job: JobContext, labels: Labels) -> Classifiable:

@@ -1,26 +1,27 @@
 """Releases made ready for counting, one way for each method that published them.
 
-`boxes`: records are spread evenly over their boxes, whole numbers and the values of sets too; and so many lie in a
-query for certain. Weights do not matter: each row is one record, whatever it weighs in statistics. `uncertain`: the
-mass of the densities, given the declared domains. `condensation`, `swaps`: rows are counted as they are; of the latter,
-which may be wide, only the columns asked for are read.
+`boxes`: records are expected in their boxes where all boxes together say, with `tight` bounds one at each end and one
+of each value; and so many lie in a query for certain. Weights do not matter: each row is one record, whatever it weighs
+in statistics. `uncertain`: the mass of the densities, given the declared domains. `condensation`, `swaps`: rows are
+counted as they are; of the latter, which may be wide, only the columns asked for are read.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.inputs import ReleaseInput
+from surebox_verify.expected import Distribution, distribution
 from workers.algorithms.boxes.queries import counting as box_counting
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import counting
 from workers.frames.columns import numeric_columns
 from workers.methods.context import JobContext
 from workers.methods.queries.asked import Asked, Queries
-from workers.methods.queries.sided import SetColumn, Sided, sided
+from workers.methods.queries.sided import BEYOND, ExpectedSets, SetColumn, Sided, sided
 from workers.methods.released.densities import released_densities
 
 #: A rotated density is asked for so many points.
@@ -60,6 +61,7 @@ class CountedBoxes:
     """A release of `boxes`."""
 
     sided: Sided
+    sets: tuple[ExpectedSets, ...]
     ready: box_counting.Index
 
     @property
@@ -70,16 +72,16 @@ class CountedBoxes:
     @property
     def work(self) -> float:
         """Boxes that lie together are passed over together; every query has a share of each different set."""
-        return float(self.ready.lower.size + self.ready.sets.size + 8 * sum(one.sets.size for one in self.sided.sets))
+        return float(self.ready.lower.size + self.ready.sets.size + 8 * sum(one.sets.size for one in self.sets))
 
     @property
     def nbytes(self) -> int:
         """Bounds, sets and counts, as they were read and in the index."""
-        sets = sum(one.sets.nbytes + one.of_box.nbytes for one in self.sided.sets)
-        return 2 * (self.ready.lower.nbytes + self.ready.upper.nbytes + self.ready.mass.nbytes + sets)
+        sets = sum(one.sets.nbytes + one.of_box.nbytes + one.probable.nbytes for one in self.sets)
+        return 2 * (2 * self.ready.lower.nbytes + 2 * self.ready.upper.nbytes + 2 * self.ready.mass.nbytes + sets)
 
     def count(self, asked: Asked, *, threads: int) -> Counted:
-        """Spread evenly, and certain bounds."""
+        """As expected, and certain bounds."""
         lower, upper = self.sided.widened(asked.lower, asked.upper)
         found = box_counting.count(self.ready, lower, upper, threads, self._parts(asked))
         return Counted(found.estimate, guaranteed=np.stack([found.least, found.most], axis=1).astype(np.int64))
@@ -87,7 +89,7 @@ class CountedBoxes:
     def _parts(self, asked: Asked) -> NDArray[np.float64]:
         """(Q, T), share of each set that each query asks for."""
         parts = []
-        for column in self.sided.sets:
+        for column in self.sets:
             part = np.ones((len(asked.values), len(column.sets)))
             for row, values in enumerate(asked.values):
                 if column.name in values:
@@ -189,8 +191,19 @@ def _boxes(job: JobContext) -> Countable:
 
 def counted_boxes(boxes: Sided) -> CountedBoxes:
     """Boxes made ready."""
-    ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts, sets=boxes.numbered())
-    return CountedBoxes(boxes, ready)
+    sets = tuple(one.expecting(boxes.counts, attained=boxes.attained) for one in boxes.sets)
+    expecting = replace(boxes, sets=sets)
+    ends = 1.0 / np.maximum(boxes.counts, 2) if boxes.attained else None
+    scales = tuple(map(_scale, boxes.lower.T, boxes.upper.T, [boxes.counts] * boxes.lower.shape[1]))
+    numbers = expecting.numbered()
+    ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts, sets=numbers, scales=scales, ends=ends)
+    return CountedBoxes(expecting, sets, ready)
+
+
+def _scale(lower: NDArray[np.float64], upper: NDArray[np.float64], counts: NDArray[np.int64]) -> Distribution | None:
+    """Where the records of a column are; of those boxes that have it."""
+    there = upper < BEYOND
+    return distribution(lower[there], upper[there], counts[there].astype(np.float64)) if there.any() else None
 
 
 def _densities(job: JobContext) -> Countable:

@@ -1,24 +1,23 @@
 """Runners of `count` and `classify`: a release and questions in, answers out, in batches of less than half a second."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from math import ceil
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.jobs import Progress
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.queries import classify as queries_classified
 from workers.methods.queries import count as queries_counted
 from workers.methods.queries.asked import Queries, asked
 from workers.methods.queries.cache import CACHE
-from workers.methods.queries.classify import Classifiable, classifiable
-from workers.methods.queries.count import Countable, Counted, countable, read_for
+from workers.methods.queries.classify import classifiable
+from workers.methods.queries.count import Counted, countable, read_for
+
+S = TypeVar("S")
 
 #: Work of one step: about a fifth of a second on one core.
 _STEP_WORK: Final = 2e8
@@ -26,26 +25,15 @@ _STEP_WORK: Final = 2e8
 _MOST_SHARES: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """Queries as they were asked, and the answers to those that are done."""
-
-    release: Countable
-    queries: Queries
-    threads: int
-    answers: tuple[Counted, ...] = ()
-    counted: int = 0
-
-
 class CountRunner:
     """Counts by a release."""
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Compile what counts."""
         queries_counted.warm_up()
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002 - nothing here is random
-        """Make the release ready, if it is not, and the queries."""
+    def run(self, job: JobContext) -> Outcome:
+        """Make the release ready, if it is not, and answer one batch of queries after the other."""
         release = job.releases["release_id"]
         queries: Queries = job.spec["queries"]
         columns = read_for(release, queries)
@@ -54,49 +42,21 @@ class CountRunner:
             lambda: countable(job, columns),
             room=job.limits.release_cache_bytes,
         )
-        return Counting(ready, queries, job.threads)
-
-    def step(self, state: Counting, *, rng: np.random.Generator) -> Counting:  # noqa: ARG002
-        """Answer a batch of queries."""
-        last = min(state.counted + _batch(state.release.work), len(state.queries))
-        some = asked(state.queries[state.counted : last], state.release.columns)
-        found = state.release.count(some, threads=state.threads)
-        return replace(state, answers=(*state.answers, found), counted=last)
-
-    def done(self, state: Counting) -> bool:
-        """Whether all queries have been answered."""
-        return state.counted == len(state.queries)
-
-    def progress(self, state: Counting) -> Progress:
-        """Share of queries that have been answered."""
-        return Progress(fraction=state.counted / len(state.queries), stage="count")
-
-    def finish(self, state: Counting, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """The body of the answer."""
-        return Outcome(summary={}, result={"counts": [one for found in state.answers for one in _counts(found)]})
-
-
-@dataclass(frozen=True, slots=True)
-class Classifying:
-    """Points as they were sent, and the answers to those that are done."""
-
-    release: Classifiable
-    points: Sequence[Sequence[Any]]
-    neighbours: int
-    threads: int
-    labels: tuple[str, ...] = ()
-    probabilities: tuple[dict[str, float], ...] = ()
+        counts: list[dict[str, Any]] = []
+        for some in _batches(job, queries, ready.work, "count"):
+            counts += _counts(ready.count(asked(some, ready.columns), threads=job.threads))
+        return Outcome(summary={}, result={"counts": counts})
 
 
 class ClassifyRunner:
     """Classifies by a release."""
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Compile what classifies."""
         queries_classified.warm_up()
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
-        """Make the release ready, if it is not."""
+    def run(self, job: JobContext) -> Outcome:
+        """Make the release ready, if it is not, and classify one batch of points after the other."""
         release, label = job.releases["release_id"], str(job.spec["label"])
         ready = CACHE.get(
             (release.sha256, "classify", label),
@@ -105,30 +65,21 @@ class ClassifyRunner:
         )
         points, neighbours = job.spec["points"], int(job.spec["neighbours"])
         _check_size(len(points), min(neighbours, len(ready.classes)))
-        return Classifying(ready, points, neighbours, job.threads)
+        labels: list[str] = []
+        probabilities: list[dict[str, float]] = []
+        for some in _batches(job, points, ready.work(neighbours), "classify"):
+            found = ready.classify(some, neighbours=neighbours, threads=job.threads)
+            labels += [ready.classes[code] for code in found.label]
+            probabilities += [_shares(row, ready.classes) for row in found.probability]
+        return Outcome(summary={}, result={"labels": labels, "probabilities": probabilities})
 
-    def step(self, state: Classifying, *, rng: np.random.Generator) -> Classifying:  # noqa: ARG002
-        """Classify a batch of points."""
-        release, first = state.release, len(state.labels)
-        points = state.points[first : first + _batch(release.work(state.neighbours))]
-        found = release.classify(points, neighbours=state.neighbours, threads=state.threads)
-        return replace(
-            state,
-            labels=(*state.labels, *(release.classes[code] for code in found.label)),
-            probabilities=(*state.probabilities, *(_shares(row, release.classes) for row in found.probability)),
-        )
 
-    def done(self, state: Classifying) -> bool:
-        """Whether all points have been classified."""
-        return len(state.labels) == len(state.points)
-
-    def progress(self, state: Classifying) -> Progress:
-        """Share of points that have been classified."""
-        return Progress(fraction=len(state.labels) / len(state.points), stage="classify")
-
-    def finish(self, state: Classifying, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """The body of the answer."""
-        return Outcome(summary={}, result={"labels": list(state.labels), "probabilities": list(state.probabilities)})
+def _batches(job: JobContext, asked: Sequence[S], work: float, stage: str) -> Iterator[Sequence[S]]:
+    """What was asked in batches of about a fifth of a second; `work` is that of one question."""
+    size = max(1, ceil(_STEP_WORK / max(work, 1.0)))
+    for first in range(0, len(asked), size):
+        job.tick(first / len(asked), stage)
+        yield asked[first : first + size]
 
 
 def _check_size(points: int, classes: int) -> None:
@@ -138,11 +89,7 @@ def _check_size(points: int, classes: int) -> None:
             f"{points:,} points with up to {classes:,} classes each are more than one answer holds: "
             f"send at most {_MOST_SHARES // classes:,} at once"
         )
-        raise InvalidError(detail, errors=[FieldError("/points", detail)])
-
-
-def _batch(work: float) -> int:
-    return max(1, ceil(_STEP_WORK / max(work, 1.0)))
+        raise InvalidError.at("/points", detail)
 
 
 def _counts(found: Counted) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.expected import expected_shares
 from surebox_verify.released.boxes import ReleasedBoxes
 from workers.methods.context import JobContext
 from workers.methods.queries.asked import key_of
@@ -15,6 +16,8 @@ from workers.methods.released.boxes import released_boxes
 
 #: Half a unit of whole numbers reaches to the next one's, but for this much: neighbours do not touch.
 _HALF: Final = 0.5 - 2.0**-20
+#: What is possible and not certain is neither 0 nor 1.
+_LEAST: Final = 1e-9
 #: Where boxes without a value of a column lie: beyond every number.
 BEYOND: Final = float(np.finfo(np.float64).max)
 
@@ -40,11 +43,48 @@ class SetColumn:
     sets: BoolArray
     of_box: IntArray
 
+    def expecting(self, counts: IntArray, *, attained: bool) -> "ExpectedSets":
+        """The same with what is to be expected in boxes of so many records, by what all boxes of the column say.
+
+        Parameters
+        ----------
+        counts
+            Records of each box, shape (B,).
+        attained
+            Whether every value of a set is some record's.
+        """
+        pairs, number = np.unique(np.column_stack([self.of_box, counts]), axis=0, return_inverse=True)
+        sets, number = self.sets[pairs[:, 0]], number.reshape(-1)
+        mass = np.bincount(number, weights=counts).astype(np.float64)
+        there = sets.any(axis=1)
+        probable = np.zeros(sets.shape)
+        if there.any():
+            probable[there] = expected_shares(sets[there], mass[there])
+        if attained:  # one record for each value, the others as expected
+            size, several = sets.sum(axis=1)[:, None], pairs[:, 1][:, None]
+            probable = (sets + np.maximum(several - size, 0) * probable) / np.maximum(several, 1)
+        return ExpectedSets(self.name, self.values, sets, number, probable)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedSets(SetColumn):
+    """Different sets of boxes of different sizes.
+
+    Attributes
+    ----------
+    probable
+        How probable each value is in each, shape (T, m).
+    """
+
+    probable: FloatArray
+
     def shares(self, wanted: frozenset[Any]) -> FloatArray:
-        """(T,), which share of each set is among some values; 0 of an empty one."""
-        among = np.zeros(self.sets.shape[1], dtype=np.float64)
-        among[[place for value, place in self.values.items() if value in wanted]] = 1.0
-        found: FloatArray = (self.sets @ among) / np.maximum(self.sets.sum(axis=1), 1)
+        """(T,), which share of the records is to be expected among some values: 0 and 1 only where that is certain."""
+        among = np.zeros(self.sets.shape[1], dtype=np.bool_)
+        among[[place for value, place in self.values.items() if value in wanted]] = True
+        met, size = (self.sets & among).sum(axis=1), self.sets.sum(axis=1)
+        between = np.clip(self.probable @ among, _LEAST, 1.0 - _LEAST)
+        found: FloatArray = np.where(met == 0, 0.0, np.where(met == size, 1.0, between))
         return found
 
 
@@ -65,6 +105,8 @@ class Sided:
         As of the release.
     sets
         The other columns.
+    attained
+        Whether some record has each end of its box, and each value of its sets.
     """
 
     numeric: tuple[str, ...]
@@ -74,6 +116,7 @@ class Sided:
     counts: IntArray
     of_row: IntArray
     sets: tuple[SetColumn, ...]
+    attained: bool = False
 
     def numbered(self) -> IntArray | None:
         """(B, d), number of the set of each box in each column, those of all columns numbered together."""
@@ -120,7 +163,8 @@ def sided(job: JobContext) -> Sided:
         for name, codebook, matrix in zip(boxes.nominal, boxes.codebooks, boxes.sets, strict=True)
     ]
     sets += [_distinct(name, order, _ranks(boxes, name, len(order))) for name, order in orders.items()]
-    return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets))
+    tight = release.spec.get("bounds") == "tight"
+    return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets), tight)
 
 
 def _unit(name: str, types: Mapping[str, str], spec: Mapping[str, Any]) -> float:

@@ -11,12 +11,12 @@ from scipy.spatial import cKDTree
 from app.contracts.families import Composition, Diverse
 from app.contracts.findings import Finding, Severity
 from app.errors import FieldError, InfeasibleError
-from workers.algorithms.tables.composition import ABSENT, Composed, Noise, Placed, Request, compose
+from workers.algorithms.tables.composition import ABSENT, Composed, CompositionRequest, Noise, Placed, compose
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
 from workers.frames.hashed_cells import columns_of
-from workers.frames.ledger import Ledger, read_ledger, same_rows
+from workers.frames.ledger import Ledger, fewest_changed, read_ledger, same_rows, smallest_box
 from workers.methods.released.earlier import OPAQUE, Earlier
 from workers.methods.released.placing import located
 
@@ -72,6 +72,33 @@ def composed_with(
     )
 
 
+def with_versions(
+    found: Composition, own: Path, before: Path | None, left: Composition | None, *, alone: bool
+) -> Composition:
+    """The composition of a new version in the boxes of the release before: by what both show, not by today's records.
+
+    Parameters
+    ----------
+    found
+        Its composition with all else that was published.
+    own, before
+        Its ledger, and that of the release before; None where that is from before there were ledgers.
+    left
+        What all up to the release before left.
+    alone
+        Whether nothing else was published: then its own boxes are what is left.
+    """
+    smallest = smallest_box(own)
+    changed = None if before is None else fewest_changed(own, before)
+    figures = [float(smallest), *([] if changed is None else [float(changed)]), *([] if left is None else [left.k])]
+    if alone:
+        found = found.model_copy(update={"overlay": smallest, "overlay_below": 0.0})
+    else:
+        figures.append(found.k)
+    releases = found.releases + (0 if left is None else left.releases)
+    return found.model_copy(update={"k": min(figures), "changed": changed, "releases": releases})
+
+
 def limit_of(spec: Mapping[str, Any]) -> float:
     """Persons that are to be left: k, and 2 where a method knows none."""
     k = spec.get("k")
@@ -117,17 +144,20 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
     content = spec.get("content", _NO_MEANS)
     if own is None or content == _NO_MEANS:
         return None
-    said = {one.release_id: read_ledger(one.ledger).content for one in earlier if one.ledger is not None}
-    again = {one.release_id for one in earlier if one.ledger is not None and same_rows(own, one.ledger)}
-    others = [name for name, its in said.items() if its != _NO_MEANS and name not in again]
+    others = {
+        one.release_id: its
+        for one in earlier
+        if one.ledger not in {None, own} and (its := read_ledger(one.ledger).content) != _NO_MEANS
+        if not same_rows(own, one.ledger)
+    }
     if not others:
         return None
-    named = ", ".join(others[:_NAMED])
+    named = ", ".join(list(others)[:_NAMED])
     detail = (
         f"means inside boxes were published of the same data before ({named}): records follow from two such releases "
         "by subtraction. Ask `content: bounds`, or statistics of the published release"
     )
-    if _EXACT_MEANS in (content, *(said[name] for name in others)):
+    if _EXACT_MEANS in (content, *others.values()):
         raise InfeasibleError(f"{detail}; exact means are not published twice", errors=[FieldError("/content", detail)])
     return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=float(len(others)), limit=0.0)
 
@@ -182,7 +212,7 @@ def _compose(
     kept = kept_together([one.path for one in boxes], common)
     person = spec.get("person")
     return compose(
-        Request(
+        CompositionRequest(
             releases=[_placed(dataset, one, numbers) for one, numbers in zip(boxes, kept, strict=True)],
             k=limit_of(spec),
             persons=None if person is None else coded_columns(dataset, [person])[0].codes.astype(np.int64),

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-#: Methods whose rows are the original's, or follow them one by one: nobody is hidden among others.
-OPAQUE: Final = frozenset({"swaps", "condensation"})
+from app.contracts.jobs import JobKind
+from app.contracts.methods import METHODS, methods_of
+
 #: Methods of whose releases a ledger keeps what composing needs.
-LEDGERED: Final = frozenset({"boxes", "uncertain"})
+LEDGERED: Final = frozenset(method.name for method in METHODS.values() if method.ledgered)
+#: Methods whose rows are the original's, or follow them one by one: nobody is hidden among others.
+OPAQUE: Final = frozenset(method.name for method in methods_of(JobKind.ANONYMIZATION)) - LEDGERED
 
 
 @dataclass(frozen=True, slots=True)

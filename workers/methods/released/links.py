@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import FieldError, InvalidError
+from app.errors import InvalidError
 from workers.methods.context import JobContext
 
 
@@ -35,6 +35,6 @@ def read_link(job: JobContext, *, field: str = "release_id") -> NDArray[np.int64
     path = job.link_path(field)
     if path is None:
         detail = "it is no longer known which record each row of this release stands for: without that, no audit"
-        raise InvalidError(detail, errors=[FieldError(f"/{field}", detail)])
+        raise InvalidError.at(f"/{field}", detail)
     found: NDArray[np.int64] = np.load(path, allow_pickle=False)
     return found

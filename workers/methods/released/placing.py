@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from app.contracts.quasi_identifiers import QuasiIdentifier
 from workers.algorithms.tables.locating import locate
 from workers.frames.generalized import Meanings, generalized, records_for
+
+#: The column of a release of boxes in which they are numbered.
+BOX: Final = "box"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,9 @@ class Located:
     of_row: NDArray[np.int64]
 
 
-def located(original: Path, table: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings) -> Located:
+def located(
+    original: Path, table: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings, *, numbered: str | None = None
+) -> Located:
     """The box of every record.
 
     Parameters
@@ -41,7 +47,9 @@ def located(original: Path, table: Path, wanted: Sequence[QuasiIdentifier], mean
         What the boxes are of: columns that the original has.
     meanings
         How the table's values are read.
+    numbered
+        Its column with numbers of boxes, if it has one.
     """
-    boxes = generalized(table, wanted, meanings)
+    boxes = generalized(table, wanted, meanings, numbered=numbered)
     numbers, codes = records_for(original, boxes, meanings)
     return Located(locate(numbers, codes, boxes.lower, boxes.upper, boxes.sets), boxes.of_row)

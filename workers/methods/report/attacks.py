@@ -5,10 +5,21 @@ from typing import Any, Final
 
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.pictures import bars, before_and_after
-from workers.methods.report.sections import Section, Table
+from workers.methods.report.sections import Section, Table, pairs
 
 _DRAWN: Final = 40
 _RULES: Final = 50
+#: Figures of a composition, and what they are called.
+_COMPOSED: Final = {
+    "k": "Persons that are left (composed k)",
+    "overlay": "Persons in the smallest set that agrees in all boxes",
+    "overlay_below": "Share of the persons in sets of fewer than k",
+    "candidates": "Fewest rows that may be a person's, joined by kept columns",
+    "changed": "Fewest rows that were added to a box or have left it",
+    "expected": "Fewest records expected to fit the noise of one",
+    "releases": "Releases that were composed",
+    "exact": "All of them have ledgers",
+}
 
 
 def findings(result: JsonObject) -> Section:
@@ -22,6 +33,21 @@ def findings(result: JsonObject) -> Section:
     rows = tuple((one["severity"], one["detail"], one.get("figure"), one.get("limit")) for one in found)
     head = ("Severity", "Finding", "Figure", "Limit")
     return Section("Findings", tuple(sentences), tables=(Table("Findings", head, rows),) if rows else ())
+
+
+def published(job: JsonObject) -> Section:
+    """Which findings were accepted at publishing, by whom, and what the release leaves together with earlier ones."""
+    accepted = tuple(
+        (one["audit"], one["by"] or "whoever asked for the job", one["at"]) for one in job.get("accepted") or ()
+    )
+    tables = (
+        [Table("Findings that were accepted", ("Audit", "Accepted by the key", "When"), accepted)] if accepted else []
+    )
+    composed: JsonObject = job.get("composed") or {}
+    figures = [(title, composed.get(name)) for name, title in _COMPOSED.items()]
+    if composed:
+        tables.append(pairs("This release and all that were published of the same data before it", figures))
+    return Section("What it leaves together with earlier releases", tables=tuple(tables))
 
 
 def signals(result: JsonObject) -> Section:

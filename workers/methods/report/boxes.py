@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from surebox_verify.released.boxes import read_boxes
 from workers.frames.columns import numeric_columns
 from workers.methods.report.facts import ReleaseFacts
 from workers.methods.report.pictures import bars, histogram
@@ -84,6 +85,35 @@ def columns(facts: ReleaseFacts) -> Section:
     )
     head = ("Column", "Lowest bound", "Highest bound", "Mean width", "Share of the range")
     return Section("How columns were cut", (told,), figures=(picture,), tables=(Table("Bounds", head, tuple(rows)),))
+
+
+def sets(facts: ReleaseFacts) -> Section:
+    """How many values the boxes leave of each column without order."""
+    there = {column["name"] for column in facts.release["columns"]}
+    named = facts.parameters.get("columns", ())
+    names = [name for name in named if f"{name}_set" in there and f"{name}_lo" not in there]
+    if facts.data is None or not names:
+        return Section("Sets of columns without order")
+    boxes = read_boxes(facts.data, names)
+    share = boxes.counts / boxes.counts.sum()
+    rows = []
+    for name, held in zip(boxes.nominal, boxes.sets, strict=True):
+        left = held.sum(axis=1)
+        rows.append((name, held.shape[1], float(share @ left), int(left.max()), float(share @ (left == 1))))
+    told = (
+        "Of a column without order a box has the set of the values that its records may have. Small sets say more; a "
+        "set of one value is the value of all records of the box."
+    )
+    picture = bars(
+        [row[0] for row in rows[:_DRAWN]],
+        [100.0 * row[4] for row in rows[:_DRAWN]],
+        title="Records whose value is certain",
+        description="Share of the records whose box leaves one value, by column.",
+        axis="% of the records",
+    )
+    head = ("Column", "Values in any box", "Values a record's box leaves", "At most", "Share of records with one")
+    table = Table("Sets", head, tuple(rows))
+    return Section("Sets of columns without order", (told,), figures=(picture,), tables=(table,))
 
 
 def still_computable(facts: ReleaseFacts) -> Section:

@@ -1,12 +1,8 @@
 """Runners of reports: facts in, a page out."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from app.contracts.jobs import Progress
 from app.contracts.reports import JobReportSpec, ReleaseReportSpec
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -15,55 +11,33 @@ from workers.methods.report.facts import JobFacts, ReleaseFacts
 from workers.methods.report.page import Page, policy, rendered
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """A page that is written in one step."""
-
-    page: Page
-    html: str | None = None
-
-
-class _ReportRunner:
-    """What both reports share: a page of a few figures is written in one step of less than half a second."""
-
-    def step(self, state: Writing, *, rng: np.random.Generator) -> Writing:  # noqa: ARG002 - nothing here is random
-        """Write the page."""
-        return Writing(state.page, rendered(state.page))
-
-    def done(self, state: Writing) -> bool:
-        """Whether it is written."""
-        return state.html is not None
-
-    def progress(self, state: Writing) -> Progress:
-        """Not begun, or done."""
-        return Progress(fraction=float(self.done(state)), stage="report")
-
-    def finish(self, state: Writing, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """The page as the answer."""
-        return Outcome(summary={}, result={"method": job.method, "html": state.html, "policy": policy()})
-
-
-class ReleaseReportRunner(_ReportRunner):
+class ReleaseReportRunner:
     """Writes the public report of a release."""
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Writing:  # noqa: ARG002
+    def run(self, job: JobContext) -> Outcome:
         """Gather what is public."""
         spec = ReleaseReportSpec.model_validate(job.spec)
-        return Writing(writing.of_release(_facts(spec, job.release_path())))
+        return _answer(job, writing.of_release(_facts(spec, job.release_path())))
 
 
-class JobReportRunner(_ReportRunner):
+class JobReportRunner:
     """Writes the restricted report of a job."""
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Writing:  # noqa: ARG002
+    def run(self, job: JobContext) -> Outcome:
         """Gather what the owner may read."""
         spec = JobReportSpec.model_validate(job.spec)
         reported = job.jobs["job_id"]
         told = {**spec.told, "id": reported.id, "method": reported.method, "spec": reported.spec}
         result = job.job_result("job_id")
         told["result"] = {**result, "findings": result.get("findings") or spec.told.get("findings") or []}
-        release = None if spec.release is None else _facts(spec.release, None)
-        return Writing(writing.of_job(JobFacts(told, release)))
+        data = None if spec.release_id is None else job.release_path()
+        release = None if spec.release is None else _facts(spec.release, data)
+        return _answer(job, writing.of_job(JobFacts(told, release)))
+
+
+def _answer(job: JobContext, page: Page) -> Outcome:
+    """A page of a few figures is written in less than half a second."""
+    return Outcome(summary={}, result={"method": job.method, "html": rendered(page), "policy": policy()})
 
 
 def _facts(spec: ReleaseReportSpec, data: Path | None) -> ReleaseFacts:

@@ -31,7 +31,9 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
     """A statistic in words; of a regression one of its coefficients."""
     of = list(map(str, statistic["of"]))
     if statistic["kind"] == "regression":
-        what = "intercept" if not part else f"coefficient of {of[part]}"
+        term = (statistic.get("terms") or [{"column": name} for name in [None, *of[1:]]])[part or 0]
+        about = "" if term.get("value") is None else f" = {term['value']}"
+        what = "intercept" if not part else f"coefficient of {term['column']}{about}"
         return f"regression of {of[0]} on {', '.join(of[1:])}: {what}"
     pattern = _ASKED.get(str(statistic["kind"]))
     if pattern is None or pattern.count("{") > len(of) + 2:
@@ -46,7 +48,7 @@ def single(statistics: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
         if one.get("kind") == "scaling_unit":
             continue
         if one["kind"] == "regression":
-            yield from (_part(one, index) for index in range(len(one["of"])))
+            yield from (_part(one, index) for index in range(len(one.get("terms") or one["of"])))
         elif _is_range(one.get("guaranteed")) or not isinstance(one.get("estimate"), (list, tuple)):
             yield {**one, "name": named(one)}
         # a cross-table stands in the statistics' own document: it has a row and a column a value

@@ -33,6 +33,7 @@ def of_release(facts: ReleaseFacts) -> Page:
             statistics.certain(facts.statistics, restricted=False),
             statistics.estimated(facts.statistics),
             *_about(facts),
+            _dated(release),
             _warned(release),
             _verified(facts),
         ],
@@ -46,6 +47,7 @@ def of_job(facts: JobFacts) -> Page:
     result: JsonObject = job.get("result") or {}
     own = [
         attacks.findings(result),
+        attacks.published(job),
         statistics.certain(result.get("statistics") or (), restricted=True),
         attacks.signals(result),
         attacks.group(result),
@@ -60,7 +62,7 @@ def of_job(facts: JobFacts) -> Page:
         title=f"{str(job['kind']).capitalize()} {job['method']}, job {job['id']}",
         lead="What this job was asked, what it found, and what its release says.",
         mark="Restricted report: it holds true values. For the owner only.",
-        sections=[*before, *own[:6], *after, *own[6:], _warned(job)],
+        sections=[*before, *own[:7], *after, *own[7:], _warned(job)],
         foot=_foot({} if release is None else release.software),
     )
 
@@ -75,7 +77,13 @@ def _asked(facts: ReleaseFacts) -> Section:
 def _about(facts: ReleaseFacts) -> list[Section]:
     if facts.release["method"] != "boxes":
         return [_columns(facts)]
-    return [boxes.sizes(facts.data), boxes.columns(facts), _columns(facts), boxes.still_computable(facts)]
+    return [
+        boxes.sizes(facts.data),
+        boxes.columns(facts),
+        boxes.sets(facts),
+        _columns(facts),
+        boxes.still_computable(facts),
+    ]
 
 
 def _columns(facts: ReleaseFacts) -> Section:
@@ -96,10 +104,26 @@ def _timed(job: JsonObject) -> Section:
             ("Asked", "created_at"),
             ("Begun", "started_at"),
             ("Ended", "finished_at"),
+            ("Seconds from begin to end", "seconds"),
             ("Attempts", "attempts"),
         )
     ]
     return Section("Timings", tables=(pairs("Times are UTC", rows),))
+
+
+def _dated(release: JsonObject) -> Section:
+    """When it came to be. How long that took is for the owner only: it grows with what is withheld."""
+    rows = [
+        (title, release.get(name))
+        for title, name in (
+            ("Made", "created_at"),
+            ("Published", "published_at"),
+            ("Certified", "certified_at"),
+            ("Certificate seen by a timestamping authority", "timestamped_at"),
+        )
+    ]
+    table = pairs("Times are UTC", rows)
+    return Section("Dates", tables=(table,) if table.rows else ())
 
 
 def _verified(facts: ReleaseFacts) -> Section:

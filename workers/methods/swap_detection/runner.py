@@ -1,7 +1,7 @@
 """Runner of the audit `swap_detection`: what classifiers trained on the auxiliary data see of places."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from app.contracts.findings import Finding, Severity
 from app.contracts.group_audits import DetectedFile, SwapDetectionResult, SwapDetectionSpec
 from app.contracts.groups import GroupSpec
-from app.contracts.jobs import Progress
 from app.contracts.rule_models import group_spec
 from workers.methods.context import JobContext
 from workers.methods.microfile.classifying import Learned, Standing, common_columns, learn, reports, score
@@ -22,58 +21,40 @@ _SUMMARY: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Detecting:
-    """The files, the classifiers by the columns that they read, and what was found in the first files."""
+class _Detecting:
+    """What all files are looked at with; classifiers are trained once for files of the same columns."""
 
-    spec: SwapDetectionSpec
     job: JobContext
+    spec: SwapDetectionSpec
     group: GroupSpec
-    files: tuple[AuditedFile, ...]
     learned: dict[tuple[str, ...], Learned]
-    found: tuple[DetectedFile, ...] = ()
 
 
 class SwapDetectionRunner:
     """Trains classifiers and asks them of files."""
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Detecting:  # noqa: ARG002 - steps draw
-        """Find the files."""
+    def run(self, job: JobContext) -> Outcome:
+        """Look at one file after the other, and report; there is no release."""
         spec = job.specification(SwapDetectionSpec)
-        group = group_spec(job.jobs["model_job_id"].spec)
-        return Detecting(spec, job, group, audited_files(job, group, {}), {})
-
-    def step(self, state: Detecting, *, rng: np.random.Generator) -> Detecting:
-        """Look at one file; classifiers are trained once for files of the same columns."""
-        file = state.files[len(state.found)]
-        found, learned = _detected(state, file, rng)
-        return replace(state, found=(*state.found, found), learned={**state.learned, learned.names: learned})
-
-    def done(self, state: Detecting) -> bool:
-        """Whether all were looked at."""
-        return len(state.found) == len(state.files)
-
-    def progress(self, state: Detecting) -> Progress:
-        """Files that were looked at."""
-        return Progress(fraction=len(state.found) / len(state.files), stage="classifiers")
-
-    def finish(self, state: Detecting, job: JobContext, *, rng: np.random.Generator) -> Outcome:  # noqa: ARG002
-        """Report; there is no release."""
-        findings = tuple(_findings(state.found))
+        detecting = _Detecting(job, spec, group_spec(job.jobs["model_job_id"].spec), {})
+        files = audited_files(job, detecting.group, {})
+        share = 1.0 / len(files)
+        found = tuple(_detected(detecting, file, done=at * share, share=share) for at, file in enumerate(files))
+        findings = tuple(_findings(found))
         made = SwapDetectionResult(
             auxiliary_records=job.datasets["auxiliary_dataset_id"].rows,
-            files=state.found,
+            files=found,
             findings=findings,
-            passed=None if state.spec.places is None else not findings,
+            passed=None if spec.places is None else not findings,
         )
         whole = made.model_dump(mode="json")
-        numbers = sum(4 * len(file.parameter_values) for file in state.found)
+        numbers = sum(4 * len(file.parameter_values) for file in found)
         summary = {name: value for name, value in whole.items() if numbers <= _SUMMARY or name != "files"}
         return Outcome(summary=summary, result=whole)
 
 
-def _detected(state: Detecting, file: AuditedFile, rng: np.random.Generator) -> tuple[DetectedFile, Learned]:
-    job, spec, group = state.job, state.spec, state.group
-    done, share = len(state.found) / len(state.files), 1.0 / len(state.files)
+def _detected(detecting: _Detecting, file: AuditedFile, *, done: float, share: float) -> DetectedFile:
+    job, spec, group = detecting.job, detecting.spec, detecting.group
     job.tick(done, "read")
     auxiliary = job.dataset_path("auxiliary_dataset_id")
     names = common_columns(
@@ -82,9 +63,10 @@ def _detected(state: Detecting, file: AuditedFile, rng: np.random.Generator) -> 
         (group.recode.auxiliary, file.recode),
         (*spec.parameter, *group.parameter, *spec.drop),
     )
-    learned = state.learned.get(names) or learn(
-        group, auxiliary, names, spec.sample, rng, lambda at: job.tick(done + 0.6 * share * at, "classifiers")
+    learned = detecting.learned.get(names) or learn(
+        group, auxiliary, names, spec.sample, job.rng, lambda at: job.tick(done + 0.6 * share * at, "classifiers")
     )
+    detecting.learned[names] = learned
     scored = score(learned, file.path, file.recode, lambda at: job.tick(done + (0.6 + 0.3 * at) * share, "scores"))
     everybody = read(file.path, Wanted((), file.recode, parameter=spec.parameter))
     inside = read(file.path, Wanted(group.variables, file.recode, parameter=spec.parameter)).rows
@@ -95,7 +77,7 @@ def _detected(state: Detecting, file: AuditedFile, rng: np.random.Generator) -> 
     values = everybody.parameter_values
     wanted = wanted_places(values, spec.places)
     standing = Standing(place, in_range, len(values), wanted, spec.outliers)
-    found = DetectedFile(
+    return DetectedFile(
         id=file.id,
         records=len(everybody.rows),
         in_range=len(inside),
@@ -103,7 +85,6 @@ def _detected(state: Detecting, file: AuditedFile, rng: np.random.Generator) -> 
         places=wanted,
         classifiers=reports(scored, standing),
     )
-    return found, learned
 
 
 def _findings(files: tuple[DetectedFile, ...]) -> Iterator[Finding]:

@@ -89,7 +89,7 @@ def _outliers(crisp: IntArray, before: Outliers) -> tuple[Restriction, ...]:
     ]
     if not found:
         detail = "nothing to mask: no place stands out in the crisp auxiliary signal that is not excluded"
-        raise InfeasibleError(detail, errors=[FieldError("/mask", detail)])
+        raise InfeasibleError.at("/mask", detail)
     return tuple(found)
 
 
@@ -152,14 +152,14 @@ def problem_of(
             levels=levels,
         )
     except NothingToMaskError:
-        raise _infeasible("/mask", "nothing to mask: every masked place meets its bound as it is") from None
+        raise InfeasibleError.at("/mask", "nothing to mask: every masked place meets its bound as it is") from None
     except NoPartnerError as error:
         where = "/sources" if error.what == "members in the sources" else "/targets"
-        raise _infeasible(where, f"no eligible partner: there are no {error.what}") from None
+        raise InfeasibleError.at(where, f"no eligible partner: there are no {error.what}") from None
     except UnreachableError as error:
         raise unreachable(spec, asked.restrictions, error) from None
     except ValueError as error:
-        raise InvalidError(str(error), errors=[FieldError("/sources", str(error))]) from None
+        raise InvalidError.at("/sources", str(error)) from None
 
 
 def encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
@@ -191,9 +191,5 @@ def unreachable(spec: SwapsSpec, restrictions: Sequence[Restriction], error: Unr
     places = [one.element for one in restrictions]
     told = f"{error.asked} asked, {error.reachable} is as far as it can go: {error.reason}"
     if error.element is None or spec.mask == "outliers" or error.element not in places:
-        return _infeasible("/mask", told)
-    return _infeasible(pointer("mask", places.index(error.element)), told)
-
-
-def _infeasible(where: str, detail: str) -> InfeasibleError:
-    return InfeasibleError(detail, errors=[FieldError(where, detail)])
+        return InfeasibleError.at("/mask", told)
+    return InfeasibleError.at(pointer("mask", places.index(error.element)), told)

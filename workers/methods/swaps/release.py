@@ -14,10 +14,10 @@ from workers.algorithms.groups.swaps.problem import Swaps
 from workers.frames.dependencies import inconsistent_dependencies
 from workers.frames.exchanging import exchanged
 from workers.frames.harmonised import sources
-from workers.frames.release import write_release
 from workers.methods.context import JobContext
 from workers.methods.microfile.microfile import Microfile
 from workers.methods.outcome import ReleaseDraft
+from workers.methods.released.drafts import release_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,11 @@ class Exchange:
         """Write the files; what is masked, by which rules, and what was left out is not published."""
         order = rng.permutation(len(self.positions)).astype(np.int64)
         table = exchanged(job.dataset_path(), self.names, self.moved, self.positions, order)
-        files = write_release(table, job.scratch, spec.formats)
-        types = {column.name: str(column.type) for column in job.datasets["dataset_id"].columns}
-        return ReleaseDraft(
-            rows=len(order),
-            columns=[{"name": name, "type": types[name]} for name in self.names],
-            files=files,
+        return release_draft(
+            job,
+            table,
+            types={},
+            formats=spec.formats,
             flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
             parameters=public_parameters(spec),
         )

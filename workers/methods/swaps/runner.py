@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class SwapsRunner:
     #: Of what checkpoints hold.
     algorithm = 2
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Run a few made-up records through both searches."""
         warm_swaps()
 
@@ -55,7 +54,7 @@ class SwapsRunner:
         names = [] if model is None else [one.column for one in model.variables]
         return keying(job.datasets["dataset_id"].columns, names, {} if model is None else model.recode)
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Swapping:
+    def init(self, job: JobContext) -> Swapping:
         """Read the dataset, apply the model, and begin to search.
 
         Raises
@@ -63,11 +62,11 @@ class SwapsRunner:
         InfeasibleError, InvalidError
             What only the records could tell.
         """
-        keys = keys_of(job.secrets, rng)
+        keys = keys_of(job.secrets, job.rng)
         setting = setting_of(job, keys)
-        return Swapping(setting, _search(setting, keys, job), _learn(setting, job, rng=rng))
+        return Swapping(setting, _search(setting, keys, job), _learn(setting, job, rng=job.rng))
 
-    def step(self, state: Swapping, *, rng: np.random.Generator) -> Swapping:  # noqa: ARG002 - runs have their own
+    def step(self, state: Swapping, job: JobContext) -> Swapping:  # noqa: ARG002 - runs have their own generators
         """Advance the swaps, then the rules."""
         if not state.search.done:
             return replace(state, search=state.search.step())
@@ -85,7 +84,7 @@ class SwapsRunner:
         stage, share = state.again.progress
         return Progress(fraction=_SWAPPED + (_LEARNED - _SWAPPED) * share, stage=f"attack again: {stage}")
 
-    def finish(self, state: Swapping, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: Swapping, job: JobContext) -> Outcome:
         """Exchange the parameter values, attack the file again, and write it, rows in random order."""
         setting, ran, decoys = state.setting, state.search.result(), state.search.decoys()
         job.tick(_LEARNED, "attack again")
@@ -102,7 +101,7 @@ class SwapsRunner:
             old=View(setting.rules, setting.membership),
             new=_view(state, job),
             classifiers=seen_through(
-                setting, job, exchange, ran.chosen.swaps, rng=rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
+                setting, job, exchange, ran.chosen.swaps, rng=job.rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
             ),
             learned=swaps_report.learned_text(setting.spec, again),
             inconsistent_dependencies=exchange.inconsistent_dependencies(
@@ -112,7 +111,7 @@ class SwapsRunner:
         kind = SignalKind.QUANTITY if setting.learned is None else setting.learned.signal
         whole = swaps_report.result(setting.spec, setting.alpha, kind, done)
         return Outcome(
-            summary=swaps_report.summary(whole), result=whole, release=exchange.release(setting.spec, job, rng=rng)
+            summary=swaps_report.summary(whole), result=whole, release=exchange.release(setting.spec, job, rng=job.rng)
         )
 
     def pack(self, state: Swapping) -> Arrays:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from app.contracts.swaps import MemeticSearch, SwapsSpec
-from app.errors import FieldError, InfeasibleError
+from app.errors import InfeasibleError
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes
@@ -257,7 +257,7 @@ def _refuse_too_large(problem: Problem, request: MemeticRequest) -> None:
             f"{2 * request.pairs} children take {needed / 1e9:.0f} GB, at most {_MOST_BYTES / 1e9:.0f} are given; ask "
             "for fewer runs, a smaller population or fewer pairs"
         )
-        raise InfeasibleError(detail, errors=[FieldError("/search", detail)])
+        raise InfeasibleError.at("/search", detail)
 
 
 def _request(asked: MemeticSearch, threads: int) -> MemeticRequest:

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.demands import MissingCells
 from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
-from app.contracts.tables import MissingCells, TableSpec
-from app.errors import FieldError, InvalidError
+from app.contracts.tables import TableSpec
+from app.errors import InvalidError
 from workers.frames.codes import Coded, coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.quasi_identifiers import cells
@@ -85,7 +86,7 @@ def read(job: JobContext, spec: TableSpec) -> Audited:
     kept = _kept(spec, codes, sensitive)
     if not kept.any():
         detail = "no record has all of these values" if len(kept) else "there are no records"
-        raise InvalidError(detail, errors=[FieldError("/quasi_identifiers", detail)])
+        raise InvalidError.at("/quasi_identifiers", detail)
     person = None if spec.person is None else coded_columns(path, [spec.person])[0].codes[kept].astype(np.int64) + 1
     weight = None if spec.weight is None else _weights(path, spec.weight)[kept]
     return Audited(
@@ -130,5 +131,5 @@ def _weights(path: Path, name: str) -> NDArray[np.float64]:
     wrong = int(np.count_nonzero(~(weight > 0.0) | np.isinf(weight)))
     if wrong:
         detail = f"column {name!r} has {wrong} cells that are no positive number: a record stands for somebody"
-        raise InvalidError(detail, errors=[FieldError("/weight", detail)])
+        raise InvalidError.at("/weight", detail)
     return weight

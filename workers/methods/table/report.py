@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts import table_results as told_as
-from app.contracts.tables import MissingCells, SumsAudit, TableSpec
+from app.contracts.demands import MissingCells
+from app.contracts.tables import SumsAudit, TableSpec
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells
 from workers.algorithms.tables.population import population_uniques

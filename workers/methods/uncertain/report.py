@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.flags import Flag, raised
-from app.contracts.inputs import DatasetInput
-from app.contracts.uncertain import Anonymity, Scales, Scaling, UncertainResult, UncertainSpec
+from app.contracts.uncertain import Anonymity, Scales, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.records import Records
@@ -97,14 +96,3 @@ def release_columns(spec: UncertainSpec, densities: Densities) -> dict[str, NDAr
             for axis in range(len(spec.columns)):
                 columns[f"{name}_axis_{axis + 1}"] = np.ascontiguousarray(densities.axes[:, axis, index])
     return columns
-
-
-def release_schema(spec: UncertainSpec, dataset: DatasetInput | None) -> list[dict[str, str]]:
-    """Names and types of the release's columns."""
-    types = {} if dataset is None else {column.name: str(column.type) for column in dataset.columns}
-    axes = [f"axis_{i}" for i in range(1, len(spec.columns) + 1)] if spec.scaling is Scaling.ROTATED else []
-    own = [part for name in spec.columns for part in (name, *(f"{name}_{extra}" for extra in ("scale", *axes)))]
-    return [
-        *({"name": name, "type": "number"} for name in own),
-        *({"name": name, "type": types[name]} for name in spec.keep),
-    ]

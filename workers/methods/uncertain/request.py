@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import Missing
 from app.contracts.uncertain import UncertainSpec
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.scaling import units
@@ -40,7 +39,7 @@ def wanted(path: Path, spec: UncertainSpec, records: Records) -> float | NDArray
     """The k of all records, or of each, read from a dataset that has the records."""
     if spec.k_column is None:
         return spec.k or 1.0
-    own = complete_records(path, [spec.k_column], Missing.REFUSE, field="k_column").values[:, 0]
+    own = complete_records(path, [spec.k_column]).values[:, 0]
     return np.ascontiguousarray(own[records.rows])
 
 

@@ -1,32 +1,27 @@
 """Runner of `uncertain`: columns in, densities that k records fit out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.draws import refuse_repeat
 from app.contracts.jobs import Progress
-from app.contracts.releases import ReleaseFormat
 from app.contracts.uncertain import UncertainSpec
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
-from app.errors import FieldError, InfeasibleError, InvalidError
-from surebox_verify.core.errors import InvalidColumnError
+from app.errors import InfeasibleError
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.drawing import draw
 from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import take_rows
-from workers.frames.files import ReleaseFile
 from workers.frames.records import Records, complete_records
-from workers.frames.release import write_release
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.protocol import Arrays
-from workers.methods.released.links import write_link
+from workers.methods.released.drafts import release_draft
 from workers.methods.uncertain import report as uncertain_report
 from workers.methods.uncertain import warnings as uncertain_warnings
 from workers.methods.uncertain.anonymity import after_draws, expected, with_kept
@@ -52,7 +47,7 @@ class UncertainRunner:
     #: Of what checkpoints hold.
     algorithm = 2
 
-    def warm(self, scratch: Path) -> None:  # noqa: ARG002 - nothing is written
+    def warm(self) -> None:
         """Calibrate a few made-up records in every way."""
         rng = np.random.default_rng(0)
         values = rng.normal(size=(64, 2))
@@ -67,7 +62,7 @@ class UncertainRunner:
         for asked in requests:
             draw(values, calibration.calibrate(values, asked), rng)
 
-    def init(self, job: JobContext, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
+    def init(self, job: JobContext) -> Calibrating:
         """Read the columns and leave out what the specification says.
 
         Raises
@@ -78,7 +73,7 @@ class UncertainRunner:
         spec = _specification(job)
         refuse_repeat(job.draw - 1, allowed=spec.allow_repeat)
         job.tick(0.0, "read")
-        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        records = complete_records(job.dataset_path(), spec.columns)
         return Calibrating(spec, records, _begun(job, spec, records))
 
     def pack(self, state: Calibrating) -> Arrays:
@@ -89,10 +84,10 @@ class UncertainRunner:
         """Go on with a calibration."""
         spec = _specification(job)
         job.tick(0.0, "read")
-        records = complete_records(job.dataset_path(), spec.columns, spec.missing)
+        records = complete_records(job.dataset_path(), spec.columns)
         return Calibrating(spec, records, _begun(job, spec, records, arrays=arrays))
 
-    def step(self, state: Calibrating, *, rng: np.random.Generator) -> Calibrating:  # noqa: ARG002  (the protocol's)
+    def step(self, state: Calibrating, job: JobContext) -> Calibrating:  # noqa: ARG002 - nothing is drawn
         """Advance the calibration."""
         try:
             following = calibration.step(state.algorithm)
@@ -109,18 +104,15 @@ class UncertainRunner:
         stage, share = calibration.progress(state.algorithm)
         return Progress(fraction=_READ + (_CALIBRATED - _READ) * share, stage=stage)
 
-    def finish(self, state: Calibrating, job: JobContext, *, rng: np.random.Generator) -> Outcome:
+    def finish(self, state: Calibrating, job: JobContext) -> Outcome:
         """Draw, write the release, rows in random order, and the result."""
         spec, records, calibrated = state.spec, state.records, calibration.result(state.algorithm)
         job.tick(_CALIBRATED, "draw")
-        drawn = draw(records.values, calibrated, rng)
-        order = rng.permutation(len(calibrated.rows))
+        drawn = draw(records.values, calibrated, job.rng)
+        order = job.rng.permutation(len(calibrated.rows))
         densities = _densities(calibrated, drawn, order)
         link = records.rows[calibrated.rows[order]]
         job.tick(_CALIBRATED + 0.05, "release")
-        kept = take_rows(job.dataset_path(), spec.keep, link)
-        columns = uncertain_report.release_columns(spec, densities) | {name: kept[name] for name in spec.keep}
-        files = write_release(columns, job.scratch, spec.formats)
         anonymity = expected(calibrated)
         result = uncertain_report.result(
             spec,
@@ -132,14 +124,14 @@ class UncertainRunner:
             all_draws=after_draws(job, spec, records, calibrated),
         )
         truth = np.ascontiguousarray(records.values[calibrated.rows[order]])
-        found = uncertain_warnings.attacked(job, densities, truth, records.values, rng)
+        found = uncertain_warnings.attacked(job, densities, truth, records.values, job.rng)
         public = uncertain_warnings.of_release(spec, densities)
         warnings = uncertain_warnings.of_job(spec, calibrated, found=found, anonymity=anonymity, public=public)
         return Outcome(
             summary=result,
             result=result,
             warnings=warnings,
-            release=_draft(spec, job, calibrated, densities, files=files, link=link, public=public),
+            release=_draft(spec, job, calibrated, densities, link=link, public=public),
         )
 
 
@@ -149,19 +141,21 @@ def _draft(
     calibrated: Calibrated,
     densities: Densities,
     *,
-    files: Mapping[ReleaseFormat, ReleaseFile],
     link: NDArray[np.int64],
     public: Sequence[Warning],
 ) -> ReleaseDraft:
     """What is published; only the link is not."""
-    return ReleaseDraft(
-        rows=len(link),
-        columns=uncertain_report.release_schema(spec, job.dataset),
-        files=files,
+    columns = uncertain_report.release_columns(spec, densities)
+    return release_draft(
+        job,
+        columns,
+        take_rows(job.dataset_path(), spec.keep, link),
+        types=dict.fromkeys(columns, "number"),
+        formats=spec.formats,
         flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
         statistics=public_estimates(spec.columns, densities),
         parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(link)),
-        link=write_link(link, job.scratch),
+        link=link,
         warnings=public,
         draw=job.draw,
     )
@@ -177,21 +171,17 @@ def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Ar
 
     Raises
     ------
-    InfeasibleError, InvalidError
+    InfeasibleError
         What the records do not admit.
     """
     if not len(records.rows):
         detail = "no record is complete: there is nothing to publish"
-        raise InfeasibleError(detail, errors=[FieldError("/missing", detail)])
-    try:
-        k = wanted(job.dataset_path(), spec, records)
-        asked = request(spec, records.values, k, threads=job.threads)
-        if arrays is not None:
-            return calibration.unpack(records.values, asked, arrays)
-        return calibration.init(records.values, asked)
-    except InvalidColumnError as error:
-        detail = f"column {spec.columns[error.column]!r}: {error.reason}"
-        raise InvalidError(detail, errors=[FieldError(f"/columns/{error.column}", detail)]) from None
+        raise InfeasibleError.at("/missing", detail)
+    k = wanted(job.dataset_path(), spec, records)
+    asked = request(spec, records.values, k, threads=job.threads)
+    if arrays is not None:
+        return calibration.unpack(records.values, asked, arrays)
+    return calibration.init(records.values, asked)
 
 
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
@@ -199,7 +189,7 @@ def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleErro
     where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
     asked = f"k = {error.asked:g} asked" if spec.k_column is None else "larger k asked in the column than can be had"
     detail = f"{asked}, {error.records} records{where}; no noise makes so many fit, the largest k is {error.largest}"
-    return InfeasibleError(detail, errors=[FieldError("/k" if spec.k_column is None else "/k_column", detail)])
+    return InfeasibleError.at("/k" if spec.k_column is None else "/k_column", detail)
 
 
 def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArray[np.int64]) -> Densities:

@@ -11,7 +11,7 @@ Sources: science.md section 1 ("From half-widths to a real subdivision"); LeFevr
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -26,11 +26,30 @@ from workers.algorithms.core.errors import InfeasibleKError
 
 Method = Literal["optimal", "fast", "mondrian"]
 
-_BUDGET = 40_000_000  # row values per step: about 0.2 s
+STEP_VALUES: Final = 40_000_000  # of rows, looked at in a step: about 0.2 s
 _WAITING = 128
-_BLOCK = 4_096  # records that `optimal` keeps sorted along every axis at a time
-# Up to how many records `optimal` searches how many axes and tries how many cuts, in nodes of how many boxes.
-_EFFORT = ((30_000, 8, 12, 32), (300_000, 4, 4, 32), (2**31, 2, 1, 1))
+
+
+@dataclass(frozen=True)
+class Search:
+    """How far `optimal` looks.
+
+    Attributes
+    ----------
+    block : records that it keeps sorted along every axis at a time.
+    efforts : up to how many records it searches how many axes and tries how many cuts, in nodes of how many boxes.
+    """
+
+    block: int = 4_096
+    efforts: tuple[tuple[int, int, int, int], ...] = ((30_000, 8, 12, 32), (300_000, 4, 4, 32), (2**31, 2, 1, 1))
+
+    def effort(self, records: int, k: int) -> Effort:
+        """What it is for so many records."""
+        axes, breadth, boxes = next(effort[1:] for effort in self.efforts if records <= effort[0])
+        return Effort(axes, breadth, min(boxes * k, self.block // 2))
+
+
+USUAL: Final = Search()
 
 
 @dataclass(frozen=True)
@@ -65,6 +84,7 @@ class PartitionState:
 
     method: Method
     k: int
+    effort: Effort
     records: Records
     tree: Tree
     block: Block
@@ -86,7 +106,13 @@ def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: BoxC
 
 
 def init(
-    x: FloatArray, *, k: int, worth: FloatArray | SingleArray, method: Method, demands: BoxConstraints | None = None
+    x: FloatArray,
+    *,
+    k: int,
+    worth: FloatArray | SingleArray,
+    method: Method,
+    demands: BoxConstraints | None = None,
+    search: Search = USUAL,
 ) -> PartitionState:
     """Start with one group of all records.
 
@@ -99,6 +125,7 @@ def init(
         mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the range, strict median; `worth`
         is ignored).
     demands : what a box must hold beside k records. All records are then one block.
+    search : how far `optimal` looks.
 
     Raises
     ------
@@ -136,13 +163,14 @@ def init(
         waiting=np.zeros(_WAITING, dtype=np.int64),
         counters=np.array([1, 1, 0], dtype=np.int64),
     )
-    unruled = min(size, _BLOCK) if method == "optimal" else 0
+    unruled = min(size, search.block) if method == "optimal" else 0
     room = unruled if demands.none else size
-    return PartitionState(method, k, records, tree, _block(room, columns), rules(demands, k, room))
+    effort = search.effort(size, k)
+    block = _block(room, columns, effort.breadth)
+    return PartitionState(method, k, effort, records, tree, block, rules(demands, k, room))
 
 
-def _block(room: int, columns: int) -> Block:
-    breadth = max(effort[2] for effort in _EFFORT)
+def _block(room: int, columns: int, breadth: int) -> Block:
     return Block(
         span=np.zeros(4, dtype=np.int64),
         sorted=np.empty((columns, room), dtype=np.int32),
@@ -157,21 +185,16 @@ def _block(room: int, columns: int) -> Block:
     )
 
 
-def step(state: PartitionState) -> PartitionState:
-    """Cut for about a fifth of a second: the top cuts first, then subtree after subtree."""
+def step(state: PartitionState, *, values: int = STEP_VALUES) -> PartitionState:
+    """Cut for about a fifth of a second, by values looked at: the top cuts first, then subtree after subtree."""
     if state.method == "optimal":
-        grow_by_gain(state.k, _effort(state), state.records, state.tree, state.block, state.rules, _BUDGET)
+        grow_by_gain(state.k, state.effort, state.records, state.tree, state.block, state.rules, values)
     elif state.rules.any:
         median = state.method == "mondrian"
-        grow_within_demands(median, state.k, state.records, state.tree, state.block, state.rules, _BUDGET)
+        grow_within_demands(median, state.k, state.records, state.tree, state.block, state.rules, values)
     else:
-        grow(state.method == "mondrian", state.k, state.records, state.tree, _BUDGET)
+        grow(state.method == "mondrian", state.k, state.records, state.tree, values)
     return state
-
-
-def _effort(state: PartitionState) -> Effort:
-    axes, breadth, boxes = next(effort[1:] for effort in _EFFORT if len(state.records.order) <= effort[0])
-    return Effort(axes, breadth, min(boxes * state.k, _BLOCK // 2))
 
 
 def done(state: PartitionState) -> bool:

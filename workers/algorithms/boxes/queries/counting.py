@@ -4,11 +4,15 @@ Notation
 --------
 B : number of boxes; lo, hi (B, n) their bounds, c (B,) their counts, in the columns' units.
 a, b : (Q, n), closed intervals asked for, infinite where open.
-f : share of a box' volume inside the range: prod_j |[a_j, b_j] and [lo_j, hi_j]| / (hi_j - lo_j); along an axis where
-    the box is degenerate (lo = hi) 1 if that value is asked for, else 0.
-S : set of values that a box has of a nominal column; A : values asked for. f has a factor |S and A| / |S|.
+F_j : share of all records below a value of column j, by what all boxes of the column say (surebox_verify.expected), or
+    the value itself where nothing is said of it.
+f : prod_j f_j; f_j = |F_j of [a_j, b_j] and [lo_j, hi_j]| / (F_j(hi_j) - F_j(lo_j)), the share of the box's records to
+    be expected in the range; along an axis where the box is degenerate (lo = hi) 1 if that value is asked for, else 0.
+    Of e_b of a box's records it is known that they have the values lo, and of as many that they have hi (tight bounds):
+    f_j = e 1(lo in range) + e 1(hi in range) + (1 - 2 e) times the same.
+S : set of values that a box has of a nominal column; A : values asked for. f has a factor, how probable A is in S.
 T : different sets of all nominal columns together, numbered; few, for boxes share them.
-estimate : sum c f: records spread evenly over their box.
+estimate : sum c f.
 guaranteed : least = sum of c over boxes inside the range, most = sum of c over boxes that meet it.
 
 Bounds count as closed on both sides. Cells are half-open, but which of their upper ends are closed a release does not
@@ -28,6 +32,7 @@ import numpy as np
 from numba import njit
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.expected import Distribution
 from workers.algorithms.core.blocks import blocks
 
 _PARTS = 16
@@ -60,6 +65,9 @@ class Index:
     start : (L + 1,), first box of each block.
     low, high : (L, n), extremes of each block.
     sets : (B, d), number of the set of each box in each nominal column.
+    below, above : (B, n), F of the bounds.
+    ends : (B,), e.
+    scales : F of each column; None where it is the value.
     """
 
     lower: FloatArray
@@ -69,6 +77,10 @@ class Index:
     low: FloatArray
     high: FloatArray
     sets: IntArray
+    below: FloatArray
+    above: FloatArray
+    ends: FloatArray
+    scales: tuple[Distribution | None, ...]
 
 
 def index(
@@ -77,6 +89,8 @@ def index(
     counts: IntArray,
     weight: FloatArray | None = None,
     sets: IntArray | None = None,
+    scales: tuple[Distribution | None, ...] | None = None,
+    ends: FloatArray | None = None,
 ) -> Index:
     """Make a release ready for counting.
 
@@ -86,6 +100,9 @@ def index(
     counts : (B,), records of each box.
     weight : (B,), of each record of a box, or None.
     sets : (B, d), number of the set of each box in each nominal column; None without such columns.
+    scales : F of each column; None for the values themselves, which spreads records evenly over their boxes.
+    ends : (B,), share of a box's records that have its lower bounds for certain, and as many its upper ones; None for
+        none.
 
     Raises
     ------
@@ -105,6 +122,8 @@ def index(
     tree = blocks(centre, np.where(extent > 0.0, extent, 1.0), _BLOCK)
     order, edges = tree.order, tree.start[:-1]
     mass = counts.astype(np.float64) if weight is None else counts * weight * counts.sum()
+    scales = (None,) * lower.shape[1] if scales is None else scales
+    known = np.zeros(len(lower)) if ends is None else ends
     return Index(
         np.ascontiguousarray(lower[order]),
         np.ascontiguousarray(upper[order]),
@@ -113,7 +132,20 @@ def index(
         np.minimum.reduceat(lower[order], edges, axis=0),
         np.maximum.reduceat(upper[order], edges, axis=0),
         np.ascontiguousarray(sets[order]),
+        _scaled(lower[order], scales),
+        _scaled(upper[order], scales),
+        np.ascontiguousarray(known[order]),
+        scales,
     )
+
+
+def _scaled(values: FloatArray, scales: tuple[Distribution | None, ...]) -> FloatArray:
+    """F of each column's values."""
+    found = np.array(values, dtype=np.float64, order="C")
+    for j, scale in enumerate(scales):
+        if scale is not None:
+            found[:, j] = np.interp(values[:, j], scale.edges, scale.below)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -131,6 +163,11 @@ def _count(  # noqa: C901 (a kernel)
     sets: IntArray,
     part_of: FloatArray,
     by_values: BoolArray,
+    below: FloatArray,
+    above: FloatArray,
+    ends: FloatArray,
+    fa: FloatArray,
+    fb: FloatArray,
     out: FloatArray,
 ) -> None:
     """Add the blocks first to last to out (Q, 3): estimate, least, most."""
@@ -146,8 +183,8 @@ def _count(  # noqa: C901 (a kernel)
             if not meets:
                 continue
             if inside:
-                for part in range(3):
-                    out[q, part] += whole
+                for place in range(3):
+                    out[q, place] += whole
                 continue
             for i in range(start[k], start[k + 1]):
                 share = 1.0
@@ -159,8 +196,18 @@ def _count(  # noqa: C901 (a kernel)
                         break
                     if a[q, j] > lower[i, j] or b[q, j] < upper[i, j]:
                         held = False
-                        common = min(b[q, j], upper[i, j]) - max(a[q, j], lower[i, j])
-                        share *= common / (upper[i, j] - lower[i, j])
+                        whole_side = above[i, j] - below[i, j]
+                        if whole_side > 0.0:
+                            part = (min(fb[q, j], above[i, j]) - max(fa[q, j], below[i, j])) / whole_side
+                        else:  # no records are expected here at all
+                            common = min(b[q, j], upper[i, j]) - max(a[q, j], lower[i, j])
+                            part = common / (upper[i, j] - lower[i, j])
+                        part *= 1.0 - 2.0 * ends[i]
+                        if a[q, j] <= lower[i, j]:
+                            part += ends[i]
+                        if b[q, j] >= upper[i, j]:
+                            part += ends[i]
+                        share *= part
                 if touched and by_values[q]:
                     for j in range(sets.shape[1]):
                         share_of_set = part_of[q, sets[i, j]]
@@ -183,8 +230,9 @@ def count(
     ready : from `index`.
     lower, upper : (Q, n), closed intervals, minus and plus infinity where open.
     threads : used; the result does not depend on them.
-    part_of : (Q, T), share of each set that is asked for, |S and A| / |S|; 1 where a column is not asked about, and for
-        an empty set 0 where it is. None where no query asks about values.
+    part_of : (Q, T), how probable it is in each set that a value is asked for: 1 where all of S is, or the column is
+        not asked about, 0 where none is, else between; for an empty set 0 where it is. None where no query asks about
+        values.
 
     Returns
     -------
@@ -208,13 +256,15 @@ def count(
     a, b = (np.ascontiguousarray(end, dtype=np.float64) for end in (lower, upper))
     shares = np.ones((len(a), 0)) if part_of is None else np.ascontiguousarray(part_of)
     by_values: BoolArray = np.any(shares < 1.0, axis=1)
+    fa, fb = _scaled(a, ready.scales), _scaled(b, ready.scales)
     edges = np.arange(_PARTS + 1) * (len(ready.start) - 1) // _PARTS
 
     def part(span: tuple[int, int]) -> FloatArray:
         out = np.zeros((len(a), 3))
         mass, start = ready.mass, ready.start
         sets, low, high = ready.sets, ready.low, ready.high
-        _count(*span, ready.lower, ready.upper, mass, start, low, high, a, b, sets, shares, by_values, out)
+        known = ready.below, ready.above, ready.ends, fa, fb
+        _count(*span, ready.lower, ready.upper, mass, start, low, high, a, b, sets, shares, by_values, *known, out)
         return out
 
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:

@@ -25,6 +25,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
+from surebox_verify.boxes import PublishedBoxes
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.influence import Influences, influences
 from surebox_verify.core.moments import Moments, moments
@@ -144,7 +145,7 @@ def derivatives_at(criterion: Criterion, statistics: Sequence[Statistic], inflat
     return influences(defined, at) if defined else None
 
 
-def box_uncertainty(field: Influences, boxes: Boxes, first: int, last: int) -> FloatArray:
+def box_uncertainty(field: Influences, boxes: PublishedBoxes, first: int, last: int) -> FloatArray:
     """What a record of each of some boxes adds, g: a function of the box's own bounds and the moments.
 
     Parameters
@@ -167,7 +168,7 @@ def box_uncertainty(field: Influences, boxes: Boxes, first: int, last: int) -> F
     return g
 
 
-def influence_sums(field: Influences, boxes: Boxes, first: int, last: int) -> FloatArray:
+def influence_sums(field: Influences, boxes: PublishedBoxes, first: int, last: int) -> FloatArray:
     """Parts of the mean of IF and of IF squared over the records, each taken at its box's centre.
 
     Parameters

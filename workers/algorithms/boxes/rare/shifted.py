@@ -20,10 +20,10 @@ Regressions count to first order, by their derivatives at all centres; quantiles
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from surebox_verify.core.influence import Influences
 from surebox_verify.core.moments import Moments
 from surebox_verify.core.statistics import Component, Statistic, components
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
@@ -40,6 +40,7 @@ from workers.algorithms.boxes.rare.shifted_kernels import (
 )
 
 _CANDIDATES = 1024
+_WORK = 2_000_000  # numbers looked at for one step: candidates times columns, pairs and components
 
 _KINDS = {
     "mean": MEAN,
@@ -51,6 +52,18 @@ _KINDS = {
     "crosstab": CELL,
     "domain_mean": DOMAIN,
 }
+
+
+class Weighed(Protocol):
+    """Weights of the components of statistics, and the place of the statistic that each is of."""
+
+    @property
+    def omega(self) -> FloatArray:
+        """Weight of each component."""
+
+    @property
+    def owner(self) -> IntArray:
+        """Statistic of each component."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,7 @@ def core(
     counts: IntArray,
     *,
     statistics: Sequence[Statistic],
-    field: Influences,
+    field: Weighed,
     at: Moments,
     statistical: float,
     at_most: float,
@@ -103,7 +116,7 @@ def core(
     points : (B, n), centres, finite.
     counts : (B,), positive.
     statistics : components' owners, `of` among the n columns; each of `field.owner`.
-    field, at : derivatives and moments at all centres; `field.omega` are the weights.
+    field, at : weights of their components, and moments at all centres.
     statistical : A.
     at_most : largest share of the records that may be left aside, in [0, 1).
 
@@ -114,16 +127,18 @@ def core(
 
     Notes
     -----
-    Candidates to be left aside are the boxes of largest g, 1,024 at most. O(candidates (n + P + C)) a step.
+    Candidates to be left aside are the boxes of largest g, 1,024 at most, and fewer where components are thousands.
+    O(candidates (n + P + C)) a step.
     """
     terms = _coded(statistics, field, at)
     z = points - at.mean  # small numbers: sums of squares lose nothing
-    candidates = np.argsort(-g, kind="stable")[:_CANDIDATES].astype(np.int64)
+    most = min(_CANDIDATES, _WORK // (len(at.mean) + len(terms.pairs) + len(terms.omega)) + 1)
+    candidates = np.argsort(-g, kind="stable")[:most].astype(np.int64)
     weight = counts.astype(np.float64)
     scale = np.array([statistical, float(weight.sum()) * at_most, at.inflation])
     coded = (terms.omega, terms.kind, terms.column, terms.pair, terms.pairs, terms.by_mean, terms.by_second)
     best: Core | None = None
-    for start in (np.ones(len(g), dtype=np.bool_), _threshold(g, weight, at_most)):
+    for start in (np.ones(len(g), dtype=np.bool_), _threshold(g, weight, at_most, most)):
         kept = start.copy()
         objective, of_all = search(z, at.mean, weight, g, candidates, scale, *coded, kept)
         if best is None or objective < best.objective:
@@ -133,12 +148,12 @@ def core(
     return best
 
 
-def _threshold(g: FloatArray, weight: FloatArray, at_most: float) -> BoolArray:
-    """All boxes but those of largest g that may be left aside."""
+def _threshold(g: FloatArray, weight: FloatArray, at_most: float, most: int) -> BoolArray:
+    """All boxes but those of largest g that may be left aside, `most` at most."""
     order = np.argsort(-g, kind="stable")
     outside = np.cumsum(weight[order]) <= at_most * weight.sum()
     kept = np.ones(len(g), dtype=np.bool_)
-    kept[order[outside][:_CANDIDATES]] = False
+    kept[order[outside][:most]] = False
     if not kept.any():
         kept[order[-1]] = True
     return kept
@@ -175,7 +190,7 @@ class _Coder:
         return by_mean, by_second
 
 
-def _coded(statistics: Sequence[Statistic], field: Influences, at: Moments) -> _Terms:
+def _coded(statistics: Sequence[Statistic], field: Weighed, at: Moments) -> _Terms:
     coder, rows = _Coder(), []
     first_order: list[tuple[tuple[int, ...], Component]] = []
     for index, statistic in enumerate(statistics):

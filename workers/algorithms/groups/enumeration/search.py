@@ -26,7 +26,7 @@ from workers.algorithms.groups.rules.generality import Finished, Found, Kept, St
 from workers.algorithms.groups.rules.rules import check_thresholds, judged, metrics
 
 LARGEST: Final = 2e10  # sum of fits: minutes on one core, without pruning
-_ALLOWANCE: Final = 12_000_000  # slots visited between two looks at the state: about 0.15 s
+STEP_SLOTS: Final = 12_000_000  # visited in a step, per thread: about 0.15 s
 
 
 class NotFeasibleError(ValueError):
@@ -166,15 +166,15 @@ def _begun(
     return Collecting(collecting, request, max(1, threads), earlier)
 
 
-def step(state: EnumerationState) -> EnumerationState:
-    """Go on by a third of a second or so; a state is used up by its step."""
+def step(state: EnumerationState, *, slots: int = STEP_SLOTS) -> EnumerationState:
+    """Go on by so many slots per thread, a third of a second or so; a state is used up by its step."""
     match state:
         case Collecting(patterns=collecting) if not pattern.done(collecting):
             return Collecting(pattern.step(collecting), state.request, state.threads, state.earlier)
         case Collecting(patterns=collecting):
             return _enter(state, pattern.result(collecting))
         case Walking():
-            return _walk(state)
+            return _walk(state, slots)
         case Finished():
             return state
 
@@ -187,13 +187,13 @@ def _enter(state: Collecting, found: pattern.Patterns) -> Walking:
     return Walking(ground, request, walkers, subtrees)
 
 
-def _walk(state: Walking) -> Walking | Finished:
+def _walk(state: Walking, slots: int) -> Walking | Finished:
     ground, subtrees = state.ground, state.subtrees
     if len(state.walkers) == 1:
-        walking.advance(ground, state.walkers[0], subtrees, _ALLOWANCE)
+        walking.advance(ground, state.walkers[0], subtrees, slots)
     else:
         with ThreadPoolExecutor(len(state.walkers)) as pool:
-            list(pool.map(lambda walker: walking.advance(ground, walker, subtrees, _ALLOWANCE), state.walkers))
+            list(pool.map(lambda walker: walking.advance(ground, walker, subtrees, slots), state.walkers))
     if subtrees.pending or any(walker.task[0] >= 0 for walker in state.walkers):
         return state
     found, request = ground.patterns, state.request

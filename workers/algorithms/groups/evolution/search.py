@@ -27,7 +27,7 @@ from workers.algorithms.groups.rules.generality import Finished, Found, Stage, k
 from workers.algorithms.groups.rules.patterns import Patterns
 from workers.algorithms.groups.rules.rules import Rules, judged
 
-_ALLOWANCE: Final = 2e8  # of `racing.costs`, per thread: about 0.2 s
+STEP_COSTS: Final = 2e8  # of `racing.costs` in a step, per thread: about 0.2 s
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def init(
     return Collecting(collecting, request, racing.seeds(request.runs, rng), begun, max(1, threads))
 
 
-def step(state: EvolutionState) -> EvolutionState:
-    """Go on by a third of a second or so; a state is used up by its step."""
+def step(state: EvolutionState, *, costs: float = STEP_COSTS) -> EvolutionState:
+    """Go on by so much work per thread, a third of a second or so; a state is used up by its step."""
     match state:
         case Collecting(patterns=collecting) if not pattern.done(collecting):
             return replace(state, patterns=pattern.step(collecting))
@@ -109,7 +109,7 @@ def step(state: EvolutionState) -> EvolutionState:
             found = pattern.result(collecting)
             return Evolving(found, state.request, state.seeds, state.runs, state.threads)
         case Evolving():
-            return _judge(_propose(state))
+            return _judge(_propose(state), costs * state.threads)
         case Finished():
             return state
 
@@ -123,15 +123,15 @@ def _propose(state: Evolving) -> Evolving:
     return replace(state, proposals=proposals, asked=asked, sums=np.empty((len(asked), 2)), answered=0)
 
 
-def _judge(state: Evolving) -> Evolving | Finished:
-    """As many of the asked rules as a step has time for; the runs learn when all are judged."""
+def _judge(state: Evolving, allowed: float) -> Evolving | Finished:
+    """As many of the asked rules as are allowed, by what they cost; the runs learn when all are judged."""
     asked, sums = state.asked, state.sums
     if asked is None or sums is None:
         raise ValueError("nothing has been asked")
     begin = state.answered
     if begin < len(asked):
         costs = np.cumsum(racing.costs(asked[begin:], state.patterns))
-        some = max(1, int(np.searchsorted(costs, _ALLOWANCE * state.threads)))
+        some = max(1, int(np.searchsorted(costs, allowed)))
         sums[begin : begin + some] = judged(state.patterns, asked[begin : begin + some], threads=state.threads)
         if begin + some < len(asked):
             return replace(state, answered=begin + some)

@@ -38,8 +38,8 @@ from workers.algorithms.groups.memetic.variation import fill
 from workers.algorithms.groups.swaps.metric import nearest_lists
 from workers.algorithms.groups.swaps.problem import Problem, shuffled
 
-#: Attributes compared, and rows searched, in a step of about a tenth of a second.
-_COMPARED, _SEARCHED = 30_000_000, 80_000
+#: Attributes compared, or rows searched, in a step of about a tenth of a second.
+STEP_COMPARED, STEP_SEARCHED = 30_000_000, 80_000
 
 #: Deviation of fitness below which mutation is boosted, and how much (TC, *Results of protecting*).
 _UNIFORM, _BOOST = 0.03, 10.0
@@ -70,21 +70,22 @@ def init(problem: Problem, request: MemeticRequest, rng: np.random.Generator) ->
     return arranged(problem, request, (mixed.source_rows, mixed.partner_rows), [new_stream(key) for key in keys])
 
 
-def step(state: MemeticState) -> MemeticState:
+def step(state: MemeticState, *, compared: int = STEP_COMPARED, searched: int = STEP_SEARCHED) -> MemeticState:
     """Go on for a short while: some lists of nearest partners, or some generations of the runs that are furthest back.
 
-    The state that is given is used up.
+    Lists as far as so many comparisons of attributes go, or generations as far as so many rows; one at least. The
+    state that is given is used up.
     """
     if state.listed < len(state.problem.source_rows):
-        return _list_more(state)
+        return _list_more(state, compared)
     order = sorted(range(len(state.runs)), key=lambda i: state.runs[i].generation)
     behind = [i for i in order if state.runs[i].generation == state.runs[order[0]].generation]
     chosen = behind[: state.request.threads]
     if len(chosen) == 1:
-        advanced = [_advance(state, chosen[0])]
+        advanced = [_advance(state, chosen[0], searched)]
     else:
         with ThreadPoolExecutor(len(chosen)) as pool:
-            advanced = list(pool.map(lambda i: _advance(state, i), chosen))
+            advanced = list(pool.map(lambda i: _advance(state, i, searched), chosen))
     runs = list(state.runs)
     for i, run in zip(chosen, advanced, strict=True):
         runs[i] = run
@@ -180,9 +181,9 @@ def _check(request: MemeticRequest) -> None:
         raise ValueError("mutation, local_search and roaming must be probabilities, in [0, 1]")
 
 
-def _list_more(state: MemeticState) -> MemeticState:
+def _list_more(state: MemeticState, compared: int) -> MemeticState:
     start, nearby = state.board.parts.partner_start, state.board.nearby
-    pairs = _COMPARED // len(nearby.weights)
+    pairs = compared // len(nearby.weights)
     stop = min(state.listed + max(1, pairs // len(nearby.partner_values)), len(nearby.source_values))
     part = slice(state.listed, stop)
     lists = (nearby.near_distance[part], nearby.near[part])
@@ -192,8 +193,8 @@ def _list_more(state: MemeticState) -> MemeticState:
     return replace(state, listed=stop)
 
 
-def _advance(state: MemeticState, index: int) -> Run:
-    """The first population of a run, or as many generations as a step has time for."""
+def _advance(state: MemeticState, index: int, searched: int) -> Run:
+    """The first population of a run, or as many generations as search so many rows."""
     request, run = state.request, state.runs[index]
     sources, partners = len(state.problem.source_rows), len(state.problem.partner_rows)
     stamps = Stamps(*(np.zeros(size, dtype=np.int64) for size in (sources, partners, partners, 1)))
@@ -205,7 +206,7 @@ def _advance(state: MemeticState, index: int) -> Run:
         state.history[index, 0] = _summary(run.fitness[first])
         return replace(run, generation=0)
     effort = 2 * request.pairs * max(1, int(run.rows[: request.population].max()))
-    stop = min(generation + max(1, _SEARCHED // effort), request.generations)
+    stop = min(generation + max(1, searched // effort), request.generations)
     while generation < stop:
         _generation(state.board, request, run, stamps)
         generation += 1

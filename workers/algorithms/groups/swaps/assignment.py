@@ -19,25 +19,43 @@ group has room for, or as there are swaps, are enough: were all of them taken by
 """
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
+from surebox_verify.core.steps import finished
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
-from workers.algorithms.groups.swaps.flow import Flow, Network, flowing
+from workers.algorithms.groups.swaps.flow import STEP_ARCS, Flow, Network, flowing
 from workers.algorithms.groups.swaps.levels import most_leaving
 from workers.algorithms.groups.swaps.metric import Metric, nearest
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, paired
 from workers.algorithms.groups.swaps.restrictions import UnreachableError
 
-#: First candidates of a left record in one list, the fewest of all its lists together, and by how much lists grow.
-_FIRST, _ALTOGETHER, _GROWTH = 16, 128, 4
-
-#: Attributes compared between two pauses.
-_COMPARED = 100_000_000
+#: Candidates of a left record at first in all its lists together, and by how much lists grow.
+_ALTOGETHER, _GROWTH = 128, 4
 
 #: Rounding of sums of InfM, relative to the largest.
 _SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How the work is portioned; the result does not depend on it.
+
+    Attributes
+    ----------
+    first : candidates of a left record in one list, at first.
+    compared : attributes compared between two pauses.
+    arcs : of the flow, looked at between two pauses.
+    """
+
+    first: int = 16
+    compared: int = 100_000_000
+    arcs: int = STEP_ARCS
+
+
+USUAL: Final = Effort()
 
 
 def moves_needed(problem: Problem) -> IntArray:
@@ -52,18 +70,14 @@ def moves_made(problem: Problem, swaps: Swaps) -> IntArray:
     return np.bincount(side, minlength=len(problem.crisp))
 
 
-def cheapest(problem: Problem, moves: IntArray, capacities: IntArray | None = None) -> Swaps:
+def cheapest(problem: Problem, moves: IntArray, capacities: IntArray | None = None, *, effort: Effort = USUAL) -> Swaps:
     """All of `finding` at once, for bounds and completions of other searches; parameters and errors as there."""
-    work = finding(problem, moves, capacities)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            swaps: Swaps = end.value
-            return swaps
+    return finished(finding(problem, moves, capacities, effort=effort))
 
 
-def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = None) -> Generator[None, None, Swaps]:
+def finding(
+    problem: Problem, moves: IntArray, capacities: IntArray | None = None, *, effort: Effort = USUAL
+) -> Generator[None, None, Swaps]:
     """Find the swaps of least total InfM that move given numbers of records, a fraction of a second at a time.
 
     Parameters
@@ -72,6 +86,7 @@ def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = Non
     moves : (P,) int64, records that leave each source; members that enter each target where `problem.fixed` says so. Of
         those that leave, as many are from each nested set as its bound asks for.
     capacities : (P,) int64, the most members that may enter each target; None for no limits.
+    effort : how the work is portioned.
 
     Returns
     -------
@@ -112,7 +127,7 @@ def finding(problem: Problem, moves: IntArray, capacities: IntArray | None = Non
     used = np.flatnonzero(moves[left_code] > 0)  # nobody else on the left can move
     supply = _supply(left_code[used], band[used], least, most)
     network, order, start = _network(supply, right_code, room, floors)
-    match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used)
+    match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used, effort)
     chosen = np.flatnonzero(match >= 0)
     ours, theirs = used[chosen], order[match[chosen]]
     return paired(problem, theirs, ours) if mirrored else paired(problem, ours, theirs)
@@ -149,10 +164,16 @@ def _network(
 
 
 def _proved(
-    problem: Problem, network: Network, left: FloatArray, right: FloatArray, start: IntArray, used: IntArray
+    problem: Problem,
+    network: Network,
+    left: FloatArray,
+    right: FloatArray,
+    start: IntArray,
+    used: IntArray,
+    effort: Effort,
 ) -> Generator[None, None, IntArray]:
     """Match by the cheapest flow, candidates added until nothing left out can improve on it."""
-    first = max(1, min(_FIRST, _ALTOGETHER // (len(start) - 1)))
+    first = max(1, min(effort.first, _ALTOGETHER // (len(start) - 1)))
     count = np.full(len(used), first, dtype=np.int64)
     enough = np.minimum(np.diff(start), np.minimum(network.capacities, int(network.moves.sum())))
     full = int(enough.max())
@@ -162,10 +183,12 @@ def _proved(
     while True:
         for size in np.unique(count[short]):
             rows = np.flatnonzero(short & (count == size))
-            distance, index = yield from _listed(problem.metric, left[rows], right, start, min(int(size), full))
+            distance, index = yield from _listed(
+                problem.metric, left[rows], right, start, min(int(size), full), effort.compared
+            )
             blocks = [_less(block, short & (count == size)) for block in blocks]
             blocks.append((rows, distance, index.astype(np.int64)))
-        flow = yield from _through(network, blocks, len(used))
+        flow = yield from _through(network, blocks, len(used), effort.arcs)
         short = _unproved(flow, blocks, enough, slack, len(used))
         if not short.any():
             if flow is None:  # room was checked for each set alone; nested ones can ask for more together
@@ -176,10 +199,10 @@ def _proved(
 
 
 def _listed(
-    metric: Metric, left: FloatArray, right: FloatArray, start: IntArray, count: int
+    metric: Metric, left: FloatArray, right: FloatArray, start: IntArray, count: int, compared: int
 ) -> Generator[None, None, tuple[FloatArray, IndexArray]]:
     """The nearest on the right of some records on the left at a time; see `influence.nearest`."""
-    some = max(1, _COMPARED // max(1, right.size))
+    some = max(1, compared // max(1, right.size))
     found = []
     for first in range(0, len(left), some):
         found.append(nearest(metric, left[first : first + some], right, start, count))
@@ -194,7 +217,7 @@ def _less(block: tuple[IntArray, FloatArray, IntArray], replaced: BoolArray) -> 
 
 
 def _through(
-    network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray]], lefts: int
+    network: Network, blocks: list[tuple[IntArray, FloatArray, IntArray]], lefts: int, arcs: int
 ) -> Generator[None, None, Flow | None]:
     rows = np.concatenate([np.repeat(block[0], block[2][0].size) for block in blocks if len(block[0])])
     cost = np.concatenate([block[1].ravel() for block in blocks])
@@ -205,7 +228,7 @@ def _through(
     start = np.searchsorted(rows[order], np.arange(lefts + 1)).astype(np.int64)
     taken, compact = np.unique(index[order], return_inverse=True)
     part = replace(network, right_group=network.right_group[taken])
-    flow = yield from flowing(part, start, compact.astype(np.int64), np.ascontiguousarray(cost[order]))
+    flow = yield from flowing(part, start, compact.astype(np.int64), np.ascontiguousarray(cost[order]), arcs=arcs)
     if flow is None:
         return None
     match = np.where(flow.match >= 0, taken[flow.match], -1)

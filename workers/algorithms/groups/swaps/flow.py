@@ -30,7 +30,7 @@ from numba import njit
 
 from surebox_verify.core.types import FloatArray, IntArray
 
-_VISITS: Final = 5_000_000  # arcs looked at between two pauses
+STEP_ARCS: Final = 5_000_000  # looked at between two pauses
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ class Network:
     capacities: IntArray
 
 
-def flowing(network: Network, start: IntArray, right: IntArray, cost: FloatArray) -> Generator[None, None, Flow | None]:
+def flowing(
+    network: Network, start: IntArray, right: IntArray, cost: FloatArray, *, arcs: int = STEP_ARCS
+) -> Generator[None, None, Flow | None]:
     """Find the cheapest flow, some paths at a time: returns it, or None where the candidates do not suffice for one.
 
     Parameters
@@ -73,6 +75,7 @@ def flowing(network: Network, start: IntArray, right: IntArray, cost: FloatArray
     start : (L + 1,) int64, where the candidates of each left record begin.
     right : (E,) int64, candidates.
     cost : (E,) float64, at least 0.
+    arcs : looked at between two pauses.
 
     Notes
     -----
@@ -90,7 +93,7 @@ def flowing(network: Network, start: IntArray, right: IntArray, cost: FloatArray
     lefts = (network.left_group, supply, network.below, network.loans)
     arrays = (*lefts, network.right_group, network.floors, network.capacities)
     while supply.any():
-        if not _augment(*arrays, start, right, cost, bonus, _VISITS, match, owner, inflow, lent, price):
+        if not _augment(*arrays, start, right, cost, bonus, arcs, match, owner, inflow, lent, price):
             return None
         yield
     of_group = price[groups + len(network.capacities) : -1]

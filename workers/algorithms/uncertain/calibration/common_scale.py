@@ -61,6 +61,7 @@ def needed_by_many(
     while True:
         gone = len(y) - len(agreed.members)
         complete = gone == 0 or gone >= fewest
+        agreed = _of_equals(y, k, agreed, request)
         if agreed.scale == 0.0 or (below := rung(number_from(agreed.scale) - 1)) < request.minimum_scale:
             return agreed if complete else replace(lowest, few=True)
         least = len(agreed.members) - fewest + 1 if complete else int(np.ceil(_MOST * len(y)))
@@ -70,6 +71,21 @@ def needed_by_many(
         if request.dismiss == 0.0 or len(following.members) < _MOST * len(y):
             return replace(lowest, few=True)
         agreed = following
+
+
+def _of_equals(y: FloatArray, k: FloatArray, agreed: Agreed, request: CalibrationRequest) -> Agreed:
+    """Scale 0 where every member has k equals among them: nobody needs a rung, and the ladder has no lowest."""
+    if request.minimum_scale > 0.0 or agreed.scale == 0.0:
+        return agreed
+    members = y[agreed.members]
+    place = np.zeros(len(members), dtype=np.int64)
+    for column in members.T:  # equal in all columns is equal in the first ones: most tables end here
+        values, code = np.unique(column, return_inverse=True)
+        _, place, number = np.unique(place * len(values) + code, return_inverse=True, return_counts=True)
+        equals = number[place].astype(np.float64)
+        if (equals < k[agreed.members]).any():
+            return agreed
+    return replace(agreed, scale=0.0, anonymity=equals)
 
 
 def _down(

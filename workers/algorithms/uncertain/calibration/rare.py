@@ -108,6 +108,7 @@ def answers(
             tolerance=request.tolerance,
             threads=request.threads,
             journal=request.journal,
+            piece=request.piece,
         )
     )
 

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
+from surebox_verify.core.steps import finished
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import CELLS, REACH
 from workers.algorithms.uncertain.calibration.journal import Found, Journal, remembered
@@ -24,7 +25,6 @@ from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.neighbours.tree import Tree
 
 _SECONDS = 0.2  # of work between two pauses
-_PIECE = 1 << 16  # rows whose answers are remembered at a time
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def solving(
     tolerance: float,
     threads: int,
     journal: Journal | None = None,
+    piece: int = 1 << 16,
 ) -> Generator[float, None, Solved]:
     """Answer a question; yields the share done about every fifth of a second of work, returns the answers.
 
@@ -120,7 +121,8 @@ def solving(
     question : what is asked.
     tolerance : of the anonymity, relative.
     threads : used.
-    journal : where answers are remembered, some rows at a time.
+    journal : where answers are remembered.
+    piece : rows whose answers are remembered at a time.
 
     Notes
     -----
@@ -130,10 +132,10 @@ def solving(
     m = len(question.asked)
     journal = Journal() if journal is None else journal
     found: list[Found] = [{name: np.empty(0) for name in _remembered(question)}]
-    for first in range(0, m, _PIECE):
-        piece = question.part(first, min(first + _PIECE, m))
-        work = _solving(tree, model, shape, piece, tolerance=tolerance, threads=threads)
-        found.append((yield from remembered(journal, "piece", _within(work, first / m, len(piece.asked) / m))))
+    for first in range(0, m, piece):
+        part = question.part(first, min(first + piece, m))
+        work = _solving(tree, model, shape, part, tolerance=tolerance, threads=threads)
+        found.append((yield from remembered(journal, "piece", _within(work, first / m, len(part.asked) / m))))
     arrays = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
     if not question.early or question.given is None:
         return Solved(**arrays)
@@ -196,10 +198,4 @@ def answered(
     tree: Tree, model: Model, shape: FloatArray, question: Question, *, tolerance: float, threads: int = 1
 ) -> Solved:
     """Answer a question at once; see `solving`."""
-    work = solving(tree, model, shape, question, tolerance=tolerance, threads=threads)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Solved = end.value
-            return result
+    return finished(solving(tree, model, shape, question, tolerance=tolerance, threads=threads))

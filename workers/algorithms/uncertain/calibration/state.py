@@ -56,6 +56,7 @@ class CalibrationRequest:
     minimum_scale : scales are at least this, in scaled units (multiples of `unit`).
     tolerance : what the computed anonymity of a record may lack of the true one, in parts of it.
     threads : threads that a step may use.
+    piece : rows whose answers are remembered at a time.
     journal : what is remembered, made by `calibration.init`.
     """
 
@@ -68,6 +69,7 @@ class CalibrationRequest:
     minimum_scale: float = 0.0
     tolerance: float = 1e-3
     threads: int = 1
+    piece: int = 1 << 16
     journal: Journal = field(default_factory=Journal, compare=False, repr=False)
 
 

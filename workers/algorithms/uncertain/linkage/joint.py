@@ -180,7 +180,7 @@ def _found(state: JointState) -> JointState:
     own = Densities(
         held.model, held.z[rows], held.scale[rows], None if held.axes is None else held.axes[rows], held.unit
     )
-    fit = np.column_stack([_log_fit(own, state.candidates[at[:, j]]) for j in range(near)])
+    fit = np.column_stack([log_fit(own, state.candidates[at[:, j]]) for j in range(near)])
     best = np.argsort(-fit, axis=1, kind="stable")[:, :wanted]
     chosen = np.take_along_axis(fit, best, axis=1)
     state.fit[state.place : last] = np.maximum(chosen - chosen[:, :1], -700.0)
@@ -188,8 +188,18 @@ def _found(state: JointState) -> JointState:
     return replace(state, place=last)
 
 
-def _log_fit(own: Densities, points: FloatArray) -> FloatArray:
-    """Logarithm of each density at its point, up to the density's constant."""
+def log_fit(own: Densities, points: FloatArray) -> FloatArray:
+    """Logarithm of each density at its point, up to the density's constant.
+
+    Parameters
+    ----------
+    own : M densities.
+    points : (M, n).
+
+    Returns
+    -------
+    (M,); outside of a cube below -600, so that what lies farther away fits worse.
+    """
     e = standardised(own, 0, len(points), points)
     if own.model == "gaussian":
         return np.asarray(-0.5 * np.minimum((e**2).sum(axis=1), 1e12))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_verify.core.steps import finished
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.neighbours.kernels import build, lay_out, nearest
 
@@ -83,13 +84,7 @@ def growing(y: FloatArray, smallest: int = LEAF // 2) -> Generator[float, None, 
 
 def tree_of(y: FloatArray, smallest: int = LEAF // 2) -> Tree:
     """Build a tree at once; see `growing`."""
-    work = growing(y, smallest)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            tree: Tree = end.value
-            return tree
+    return finished(growing(y, smallest))
 
 
 def nearest_others(tree: Tree, first: int, last: int, count: int) -> tuple[IntArray, int]:

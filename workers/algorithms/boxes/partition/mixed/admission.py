@@ -22,7 +22,7 @@ import numpy as np
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed.holding import Demands, demands_of, holds
+from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, holds
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.core.errors import InfeasibleKError, SuppressionError
 
@@ -78,13 +78,16 @@ def admit(
     InfeasibleKError
         Nobody would be left.
     """
+    if not patterns and len(demands.kept) == len(demands.persons) == 0:  # complete records of no class: all take part
+        everybody = np.arange(len(x))
+        return Admitted(everybody, x, nominal, demands, np.zeros(len(x), dtype=np.int64), 0, len(x))
     lacking = np.column_stack([np.isnan(x), *(column.codes < 0 for column in nominal)])
     rows, given, settled = np.arange(len(x)), lacking, False
     while not settled:
         some = taking(demands, rows)
         given, label = _merged(lacking[rows], some, k, patterns)
         if patterns:
-            held = demands_of(some, minimum_width, everywhere=True)
+            held = constraint_arrays(some, minimum_width, everywhere=True)
             given, label = _demanded(given, label, x[rows], held, k)
         stays = _none_or_many(label, some, demands, rows, k, len(x))
         settled = bool(stays.all())
@@ -133,7 +136,9 @@ def _merged(lacking: BoolArray, demands: BoxConstraints, k: int, giving: bool) -
     return _giving_up(lacking, kept.astype(np.int64), lambda rows: _counted(demands, rows) >= k, giving)
 
 
-def _demanded(given: BoolArray, label: IntArray, x: FloatArray, held: Demands, k: int) -> tuple[BoolArray, IntArray]:
+def _demanded(
+    given: BoolArray, label: IntArray, x: FloatArray, held: ConstraintArrays, k: int
+) -> tuple[BoolArray, IntArray]:
     """The same after whole patterns gave up values because they do not hold what is demanded."""
     order = np.arange(len(x), dtype=np.int32)
     out = label < 0

@@ -14,7 +14,7 @@ from numba import njit
 
 from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import LESS, best_on_line
-from workers.algorithms.boxes.partition.mixed.holding import Demands, holds
+from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
 from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure, predicted
 from workers.algorithms.boxes.partition.mixed.orders import line_up
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
@@ -180,7 +180,7 @@ def _search(
 def _sieve(
     records: Records,
     room: Room,
-    demands: Demands,
+    demands: ConstraintArrays,
     index: IndexArray,
     base: int,
     s: int,
@@ -209,12 +209,33 @@ def _sieve(
 
 
 @njit(nogil=True, cache=True)
+def _widest(score: FloatArray, few: FloatArray, axes: int) -> int:
+    """Leave the axes of largest score in `few`, and the others in `score`; how many are in `few`."""
+    for i in range(len(score)):
+        few[i] = 0.0
+    taken = whole(0)
+    while taken < axes:
+        axis = -1
+        largest = 0.0
+        for i in range(len(score)):
+            if score[i] > largest:
+                largest = score[i]
+                axis = i
+        if axis < 0:
+            break
+        few[axis] = largest
+        score[axis] = 0.0
+        taken += 1
+    return taken
+
+
+@njit(nogil=True, cache=True)
 def candidates(  # noqa: C901 (a kernel)
     records: Records,
     room: Room,
     side: Side,
     classes: int,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     index: IndexArray,
     base: int,
@@ -223,8 +244,9 @@ def candidates(  # noqa: C901 (a kernel)
     k: int,
     most: int,
     thorough: bool,
+    axes: int,
 ) -> tuple[int, bool]:
-    """The best cuts of a node, cheapest first, into the room's `top`.
+    """The best cuts of a node, cheapest first, into the room's `top`; other axes only where `axes` cannot be cut.
 
     Returns
     -------
@@ -251,7 +273,11 @@ def candidates(  # noqa: C901 (a kernel)
         return (1 if middle > 0 else 0), True
     width = top.shape[1]
     if not ruled:
-        found = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, truth(False), score)
+        found = whole(0)
+        while found == 0 and active > 0:
+            few = score.copy()
+            active -= _widest(score, few, axes)
+            found = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, truth(False), few)
     else:
         found = whole(0)
         for every in (False, True):

@@ -48,7 +48,9 @@ class Cut(NamedTuple):
     upper: tuple[int, ...]
 
 
-def ways(records: Records, side: Side, classes: int, first: int, last: int, k: int) -> tuple[list[Cut], IntArray]:
+def ways(
+    records: Records, side: Side, classes: int, first: int, last: int, k: int, *, every: bool
+) -> tuple[list[Cut], IntArray]:
     """Candidates of a node, cheapest first.
 
     Parameters
@@ -58,6 +60,7 @@ def ways(records: Records, side: Side, classes: int, first: int, last: int, k: i
     classes : column of kept classes, -1 for none.
     first, last : the node.
     k : least records of a side.
+    every : all candidates; else the cheapest of each order of a column.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def ways(records: Records, side: Side, classes: int, first: int, last: int, k: i
         if len(there) < 2:
             continue
         for order in _orders(records, parts, axis, there):
-            cuts += _along(records, side, classes, parts, axis, order, k)
+            cuts += _along(records, side, classes, parts, axis, order, k, every=every)
     return sorted(cuts), group
 
 
@@ -159,20 +162,24 @@ def _orders(records: Records, parts: Parts, axis: int, there: IntArray) -> list[
     return [*found, *(there[np.argsort(key, kind="stable")] for key in keys)]
 
 
-def _along(records: Records, side: Side, classes: int, parts: Parts, axis: int, order: IntArray, k: int) -> list[Cut]:
-    """Candidates between the parts of a column in one order."""
+def _along(
+    records: Records, side: Side, classes: int, parts: Parts, axis: int, order: IntArray, k: int, *, every: bool
+) -> list[Cut]:
+    """Candidates between the parts of a column in one order: all of them, or the cheapest."""
     n = records.rows.shape[1]
     cost, ends = np.full((2, len(order)), np.inf), np.zeros((2, len(order)))
     held = (parts.amount, parts.low, parts.high, parts.worth, parts.mass, parts.seen)
     _merge(records, side, classes, k, axis, order, cost, ends, *held)
     before = np.cumsum(parts.amount[axis, order])
+    totals = cost[0, :-1] + cost[1, 1:]
     cuts = []
-    for z in range(len(order) - 1):
-        total = cost[0, z] + cost[1, z + 1]
-        below, above = (ends[0, z], ends[1, z + 1]) if axis < n else (0.0, 0.0)
-        if np.isfinite(total) and (axis >= n or is_open(below, above)):
-            upper = () if axis < n else tuple(int(p) for p in order[z + 1 :])
-            cuts.append(Cut(float(total), axis, int(before[z]), float(below), float(above), upper))
+    for z in np.argsort(totals, kind="stable")[: np.count_nonzero(np.isfinite(totals))].tolist():
+        below, above = (float(ends[0, z]), float(ends[1, z + 1])) if axis < n else (0.0, 0.0)
+        if axis >= n or is_open(below, above):
+            upper = () if axis < n else tuple(order[z + 1 :].tolist())
+            cuts.append(Cut(float(totals[z]), axis, int(before[z]), below, above, upper))
+            if not every:
+                break
     return cuts
 
 

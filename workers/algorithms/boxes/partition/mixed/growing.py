@@ -10,7 +10,7 @@ from numba import njit
 from surebox_verify.core.types import IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
-from workers.algorithms.boxes.partition.mixed.holding import Demands
+from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree
 from workers.algorithms.boxes.partition.mixed.widths import by_width
 
@@ -43,13 +43,14 @@ def _carried(
     room: Room,
     side: Side,
     classes: int,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     base: int,
     s: int,
     p: int,
     e: int,
     k: int,
+    axes: int,
     bound: float,
 ) -> tuple[float, int]:
     """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound."""
@@ -67,7 +68,7 @@ def _carried(
         found, exact = 0, False
         if e - s >= 2 * k:
             found, exact = candidates(
-                records, room, side, classes, demands, ruled, trial, base, s, e, k, whole(1), truth(False)
+                records, room, side, classes, demands, ruled, trial, base, s, e, k, whole(1), truth(False), axes
             )
             work += e - s
         if found == 0:
@@ -94,12 +95,13 @@ def _tried(
     room: Room,
     side: Side,
     classes: int,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     base: int,
     s: int,
     e: int,
     k: int,
+    axes: int,
     found: int,
 ) -> tuple[int, int]:
     """The candidate that costs least when carried to the end is put first; row visits."""
@@ -114,7 +116,7 @@ def _tried(
         axis, variant, p = whole(ways[0, z]), whole(ways[1, z]), whole(ways[2, z])
         follow(records, room, room.trial, base, s, e, axis, variant, k, truth(False))
         divide(room, room.trial, s, e, p)
-        cost, visited = _carried(records, room, side, classes, demands, ruled, base, s, p, e, k, least)
+        cost, visited = _carried(records, room, side, classes, demands, ruled, base, s, p, e, k, axes, least)
         work += visited
         if cost < least * LESS:
             best = z
@@ -164,13 +166,14 @@ def grow_block(
     k: int,
     breadth: int,
     reach: int,
+    axes: int,
     base: int,
     floor: int,
     records: Records,
     room: Room,
     side: Side,
     classes: int,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     tree: Tree,
     budget: int,
@@ -197,13 +200,13 @@ def grow_block(
             near = 3 * k <= e - s <= reach
             most = breadth if near else whole(1)
             found, exact = candidates(
-                records, room, side, classes, demands, ruled, index, base, s, e, k, most, truth(True)
+                records, room, side, classes, demands, ruled, index, base, s, e, k, most, breadth > 1, axes
             )
             counters[2] += (e - s) * each * each
             if found == 0:
                 continue
             if found > 1 and not exact:
-                _, work = _tried(records, room, side, classes, demands, ruled, base, s, e, k, found)
+                _, work = _tried(records, room, side, classes, demands, ruled, base, s, e, k, axes, found)
                 counters[2] += 2 * work * each * each
             axis, variant = whole(room.top[1, 0]), whole(room.top[2, 0])
             follow(records, room, index, base, s, e, axis, variant, k, truth(False))

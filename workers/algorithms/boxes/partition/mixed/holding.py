@@ -30,7 +30,7 @@ from workers.algorithms.boxes.partition.selection import sort
 _ROUNDING = 1e-12
 
 
-class Demands(NamedTuple):
+class ConstraintArrays(NamedTuple):
     """The demands, for kernels; `seen` and `tally` are space that is all zeros between two calls."""
 
     person: IndexArray
@@ -49,7 +49,7 @@ class Demands(NamedTuple):
     run: FloatArray
 
 
-def demands_of(asked: BoxConstraints, minimum_width: FloatArray, everywhere: bool) -> Demands:
+def constraint_arrays(asked: BoxConstraints, minimum_width: FloatArray, everywhere: bool) -> ConstraintArrays:
     """The same for kernels.
 
     Parameters
@@ -81,7 +81,7 @@ def demands_of(asked: BoxConstraints, minimum_width: FloatArray, everywhere: boo
             np.inf if asked.closeness is None else asked.closeness,
         ]
     )
-    return Demands(
+    return ConstraintArrays(
         person=person.astype(np.int32),
         kept=kept.astype(np.int32),
         pair=pair,
@@ -99,14 +99,14 @@ def demands_of(asked: BoxConstraints, minimum_width: FloatArray, everywhere: boo
     )
 
 
-def demanding(demands: Demands) -> bool:
+def demanding(demands: ConstraintArrays) -> bool:
     """Whether a box must hold anything beside k records."""
     lists = (demands.person, demands.kept, demands.codes, demands.values)
     return any(len(each) for each in lists) or bool((demands.width > 0.0).any())
 
 
 @njit(nogil=True, cache=True)
-def _persons(demands: Demands, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
+def _persons(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
     """Whether k different persons are there."""
     found = 0
     for z in range(s, e):
@@ -120,7 +120,7 @@ def _persons(demands: Demands, order: IndexArray, base: int, line: IndexArray, s
 
 
 @njit(nogil=True, cache=True)
-def _classes(demands: Demands, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
+def _classes(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
     """Whether every kept class that is there is there k times."""
     short = 0
     paired = len(demands.pair) > 0
@@ -146,7 +146,7 @@ def _classes(demands: Demands, order: IndexArray, base: int, line: IndexArray, s
 
 
 @njit(nogil=True, cache=True)
-def _shares(demands: Demands, order: IndexArray, base: int, line: IndexArray, s: int, e: int, c: int) -> bool:
+def _shares(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, c: int) -> bool:
     """l, alpha and t of one sensitive column."""
     codes, tally, overall = demands.codes[c], demands.tally, demands.overall[c]
     distinct, largest, known = 0, 0, 0
@@ -176,7 +176,7 @@ def _shares(demands: Demands, order: IndexArray, base: int, line: IndexArray, s:
 
 
 @njit(nogil=True, cache=True)
-def _spread(demands: Demands, order: IndexArray, base: int, line: IndexArray, s: int, e: int, c: int) -> bool:
+def _spread(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, c: int) -> bool:
     """Whether l values of a column lie so far apart."""
     size = whole(0)
     for z in range(s, e):
@@ -190,7 +190,7 @@ def _spread(demands: Demands, order: IndexArray, base: int, line: IndexArray, s:
 
 
 @njit(nogil=True, cache=True)
-def _wide(demands: Demands, rows: FloatArray, base: int, line: IndexArray, s: int, e: int, axis: int) -> bool:
+def _wide(demands: ConstraintArrays, rows: FloatArray, base: int, line: IndexArray, s: int, e: int, axis: int) -> bool:
     """Whether columns with a least width have it: all of them, or the one that was cut."""
     for i in range(rows.shape[1]):
         if demands.width[i] <= 0.0 or not (demands.everywhere or i == axis or axis < 0):
@@ -209,7 +209,7 @@ def _wide(demands: Demands, rows: FloatArray, base: int, line: IndexArray, s: in
 
 @njit(nogil=True, cache=True)
 def holds(
-    demands: Demands,
+    demands: ConstraintArrays,
     rows: FloatArray,
     order: IndexArray,
     base: int,

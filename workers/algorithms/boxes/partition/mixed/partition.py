@@ -15,7 +15,7 @@ from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.arranging import Costs, arranged
 from workers.algorithms.boxes.partition.mixed.coarse import upper_side, ways
 from workers.algorithms.boxes.partition.mixed.growing import FAST, MONDRIAN, OPTIMAL, branch, grow_block
-from workers.algorithms.boxes.partition.mixed.holding import Demands, demanding, demands_of, holds
+from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, demanding, holds
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree, new_room, new_side
 from workers.algorithms.boxes.partition.partition import Method, Partition
 from workers.algorithms.boxes.sides import NominalColumn
@@ -26,8 +26,9 @@ _BLOCK = 4_096
 _SORTING = 16
 _WAITING = 192
 _CHOICE = 32  # candidates looked at together where demands forbid some
-# Up to how many records `optimal` carries how many cuts to the end, in nodes of how many boxes.
-_EFFORT = ((40_000, 8, 16), (300_000, 3, 16), (2**31, 1, 1))
+# Up to how many records `optimal` carries how many cuts to the end, in nodes of how many boxes, on how many axes; with
+# one it tries the orders of values that matter most only.
+_EFFORT = ((40_000, 8, 16, 2**31), (300_000, 3, 16, 2**31), (2**31, 1, 1, 3))
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class MixedState:
 
     method: int
     k: int
-    effort: tuple[int, int]
+    effort: tuple[int, int, int]
     classes: int
     roots: int
     ruled: bool
     records: Records
-    demands: Demands
+    demands: ConstraintArrays
     tree: Tree
     room: Room
     side: Side
@@ -99,14 +100,14 @@ def init(
         )
     records, classes = arranged(x, nominal, costs, demands, order)
     tree = _tree(size, runs, k)
-    held = demands_of(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
-    breadth, boxes = next(effort[1:] for effort in _EFFORT if size <= effort[0])
+    held = constraint_arrays(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
+    breadth, boxes, axes = next(effort[1:] for effort in _EFFORT if size <= effort[0])
     largest = int(runs.max())
     block = min(largest, _BLOCK) if method == "optimal" else largest
     return MixedState(
         method=_METHODS[method],
         k=k,
-        effort=(breadth, min(boxes * k, _BLOCK // 2)),
+        effort=(breadth, min(boxes * k, _BLOCK // 2), axes),
         classes=classes,
         roots=len(runs),
         ruled=demanding(held),
@@ -193,7 +194,7 @@ def _cut_large(state: MixedState, node: int) -> None:
     """Cut a node too large for a block by the cheapest candidate that the demands allow."""
     records, tree = state.records, state.tree
     first, last = (int(end) for end in tree.span[node])
-    cuts, group = ways(records, state.side, state.classes, first, last, state.k)
+    cuts, group = ways(records, state.side, state.classes, first, last, state.k, every=state.ruled)
     tree.counters[2] += (last - first) * (records.rows.shape[1] + records.codes.shape[1]) ** 2
     for cut in cuts:
         upper = upper_side(records, first, last, cut, group)

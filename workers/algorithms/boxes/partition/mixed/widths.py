@@ -13,7 +13,7 @@ from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.kernels import better, widest
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import follow, uncut
-from workers.algorithms.boxes.partition.mixed.holding import Demands, holds
+from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
 from workers.algorithms.boxes.partition.selection import is_open
@@ -23,7 +23,7 @@ from workers.algorithms.boxes.partition.selection import is_open
 def _settled(
     records: Records,
     room: Room,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     base: int,
     m: int,
@@ -138,7 +138,7 @@ def _column(
     room: Room,
     side: Side,
     classes: int,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     index: IndexArray,
     base: int,
@@ -181,7 +181,7 @@ def by_width(
     room: Room,
     side: Side,
     classes: int,
-    demands: Demands,
+    demands: ConstraintArrays,
     ruled: bool,
     index: IndexArray,
     base: int,

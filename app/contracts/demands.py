@@ -1,0 +1,147 @@
+"""What audits may be required to find, by whoever asks them or as the gate of a release."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
+from typing_extensions import TypeAliasType
+
+from app.contracts.base import Contract, MisplacedError
+from app.contracts.columns import ColumnName, Share, check_different
+
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class MissingCells(StrEnum):
+    """What a missing value of a quasi-identifier is to an adversary."""
+
+    OWN_VALUE = "own_value"
+    MATCHES_ANYTHING = "matches_anything"
+    DROP_RECORDS = "drop_records"
+
+
+class RecursiveDemand(Contract):
+    """Recursive (c, l)-diversity: r_1 < c (r_l + r_{l+1} + ...)."""
+
+    c: float = Field(strict=True, gt=0, allow_inf_nan=False, description="c.")
+    l: int = Field(strict=True, ge=1, description="l.")  # noqa: E741 - the field's own name
+
+
+class TableDemands(Contract):
+    """What is required of a table; what is not named is not looked at."""
+
+    k: int | None = Field(default=None, strict=True, ge=1, description="Least records (persons, with `person`).")
+    l: int | None = Field(default=None, strict=True, ge=1, description="Least distinct values.")  # noqa: E741
+    entropy_l: Annotated[float, Field(strict=True, ge=1)] | None = Field(default=None, description="Entropy l.")
+    recursive: RecursiveDemand | None = Field(default=None, description="Recursive (c, l)-diversity.")
+    alpha: Share | None = Field(default=None, description="Largest share of one sensitive value in a class.")
+    t: Amount | None = Field(default=None, description="Largest distance of a class to the table.")
+    delta: Amount | None = Field(default=None, description="Delta-disclosure.")
+    beta: Amount | None = Field(default=None, description="Basic beta-likeness.")
+    enhanced_beta: Amount | None = Field(default=None, description="Enhanced beta-likeness.")
+    unique: int | None = Field(default=None, strict=True, ge=0, description="Most records that are alone.")
+    sample_uniques: Share | None = Field(
+        default=None, description="Largest share of records that some three columns single out."
+    )
+    dis_suda: Share | None = Field(default=None, description="Largest risk of a record by its special uniques.")
+    prosecutor: Share | None = Field(default=None, description="Largest risk of a record.")
+    journalist: Share | None = Field(default=None, description="Largest risk of a record, in the population.")
+    marketer: Share | None = Field(default=None, description="Largest expected share of records that are matched.")
+    population_k: Amount | None = Field(default=None, description="Least persons of the population in a class.")
+    population_uniques: Amount | None = Field(default=None, description="Most persons alone in the population.")
+    region_population: Amount | None = Field(default=None, description="Least persons of the population in a region.")
+    share_certain: Share | None = Field(
+        default=None, description="Largest share of records whose class tells a sensitive value."
+    )
+    sensitive_cells: int | None = Field(default=None, strict=True, ge=0, description="Most cells of `sums` that fail.")
+
+
+#: Demands that need another field of the specification.
+NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("l", "entropy_l", "recursive", "alpha", "t", "delta", "beta", "enhanced_beta", "share_certain"), ("sensitive",)
+    ),
+    **dict.fromkeys(("population_k", "population_uniques"), ("sampling_fraction", "weight")),
+    "region_population": ("region",),
+    "sensitive_cells": ("sums",),
+    "dis_suda": ("sampling_fraction", "weight"),
+}
+
+
+def unmet_needs(require: TableDemands | None, given: Any) -> None:
+    """Raise an error where a demand needs a field that a specification, or a gate, does not have."""
+    for demand in () if require is None else TableDemands.model_fields:
+        needed = NEEDED.get(demand, ())
+        if getattr(require, demand) is not None and needed and not any(getattr(given, name, ()) for name in needed):
+            msg = f"this demand needs {' or '.join(f'`{name}`' for name in needed)}"
+            raise MisplacedError(msg, "require", demand)
+
+
+class DeterminationDemands(Contract):
+    """What is required of the cells of a release."""
+
+    share_determined: Share | None = Field(default=None, description="Largest share of a column's cells.")
+    share_certain: Share | None = Field(default=None, description="Largest share of rows whose kept value a box tells.")
+    share_nearly_certain: Share | None = Field(default=None, description="The same with probability 0.9 or more.")
+    t: Annotated[float, Field(strict=True, ge=0)] | None = Field(default=None, description="Largest distance.")
+
+
+class ComposedDemands(Contract):
+    """What is required of all releases of the same data together."""
+
+    k: Annotated[float, Field(strict=True, ge=1)] = Field(description="Least persons that they leave.")
+
+
+class CompositionGate(Contract):
+    """What all that was published of the same data must leave."""
+
+    method: Literal["composition"] = Field(description="The audit that the gate runs.")
+    require: ComposedDemands = Field(description="What it must find.")
+
+
+class TableGate(Contract):
+    """What the measures of the field must say of the release."""
+
+    method: Literal["table"] = Field(description="The audit that the gate runs.")
+    require: TableDemands = Field(description="What it must find.")
+    quasi_identifiers: tuple[ColumnName, ...] = Field(
+        default=(), max_length=60, description="What an adversary may know; default: the job's `columns`."
+    )
+    sensitive: tuple[ColumnName, ...] = Field(
+        default=(), max_length=50, description="Columns of the release that must not be learned of a person."
+    )
+    missing: MissingCells = Field(
+        default=MissingCells.OWN_VALUE, description="What a missing quasi-identifier is to an adversary."
+    )
+    sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
+        default=None, description="Share of the population that the release holds."
+    )
+    weight: ColumnName | None = Field(default=None, description="Persons of the population that a row stands for.")
+    person: ColumnName | None = Field(default=None, description="A column of the release that says whose row it is.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_different(field="quasi_identifiers", names=self.quasi_identifiers)
+        check_different(field="sensitive", names=self.sensitive)
+        unmet_needs(self.require, self)
+        return self
+
+
+class DeterminationGate(Contract):
+    """What the release may give away."""
+
+    method: Literal["determination"] = Field(description="The audit that the gate runs.")
+    require: DeterminationDemands = Field(description="What it must find.")
+    grid: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="Steps of columns whose values lie on a grid; whole numbers and days have 1."
+    )
+
+
+#: What must be found before a release is published; other audits are put to a draft.
+Demand = TypeAliasType(
+    "Demand",
+    Annotated[
+        CompositionGate | TableGate | DeterminationGate,
+        Field(discriminator="method", description="What an audit must find before the release is published."),
+    ],
+)

@@ -1,0 +1,131 @@
+"""New versions of data in the boxes of an earlier release: what both decide about what can be made (science.md 6)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
+from app.contracts.inputs import ReleaseInput
+from app.contracts.releases import ReleaseState
+from app.errors import FieldError, pointer
+from app.jobs.box_columns import kinds_of, wrong_columns
+from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
+from app.jobs.columns import named
+from app.jobs.inputs import Given
+from app.jobs.series import inherited, otherwise
+
+#: The field that names the release whose boxes are used again.
+PREVIOUS: Final = "previous_release_id"
+#: What is the same in all versions; where it is, a release of the version before is continued unasked.
+_SAME: Final = ("columns", "keep", "k")
+
+
+def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
+    """The release whose boxes are used again: as named, or the last one of the versions before that is asked alike."""
+    if PREVIOUS in spec.model_fields_set or spec.dataset_id is None:
+        return given.releases.get(PREVIOUS)
+    if (filled := given.releases.get(PREVIOUS)) is not None:
+        return filled
+    dataset = given.datasets.get("dataset_id")
+    earlier = () if dataset is None else dataset.earlier
+    return next((one for one in earlier if _unusable(one) is None and _alike(spec, one)), None)
+
+
+def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
+    """The specification with all that is the earlier release's, but for what it says otherwise."""
+    if _unusable(previous) is not None:
+        return spec
+    own = spec.model_fields_set
+    more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
+    filled = spec.model_copy(update={**more, PREVIOUS: previous.id})
+    if filled.statistics is not None:
+        return filled
+    kinds = kinds_of(filled, given.profile())
+    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds, varying=spec.columns)})
+
+
+def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldError]:
+    """Everything wrong with a new version in these boxes, each with its pointer."""
+    if (wrong := _unusable(previous)) is not None:
+        return [FieldError(pointer(PREVIOUS), wrong)]
+    if previous.id not in {one.id for one in given.datasets["dataset_id"].earlier}:
+        detail = (
+            "the dataset is no new version of the data that this release was made from: upload it with "
+            f"`version_of={previous.dataset_id}`"
+        )
+        return [FieldError(pointer(PREVIOUS), detail)]
+    profile = given.profile()
+    kinds = kinds_of(spec, profile)
+    return [
+        *_changed(spec, previous),
+        *otherwise(spec, previous),
+        *wrong_columns(spec, profile),
+        *_other_types(spec, given, previous),
+        *wrong_statistics(spec, kinds),
+        *too_many_statistics(spec, kinds),
+    ]
+
+
+def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
+    """Whether a release has what the specification asks for, as far as it says."""
+    same = all(_plain(getattr(spec, name)) == _plain(earlier.spec[name]) for name in _SAME)
+    return same and not list(otherwise(spec.model_copy(update=_unsaid(spec, earlier)), earlier))
+
+
+def _unsaid(spec: BoxesSpec, earlier: ReleaseInput) -> dict[str, object]:
+    found = inherited(spec, earlier)
+    return {name: value for name, value in found.items() if name not in spec.model_fields_set}
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, (list, tuple)) else value
+
+
+def _unusable(previous: ReleaseInput) -> str | None:
+    """Why no new version can be made in the boxes of a release."""
+    if previous.method != "boxes":
+        return f"a release of `{previous.method}` has no boxes; new versions are made in those of `boxes`"
+    if previous.base is not None:
+        return f"it is a later release of a series, whose boxes may overlap: name its base {previous.base}"
+    if previous.forgotten:
+        return "its job was deleted, and with it how it was made"
+    if previous.state is not ReleaseState.PUBLISHED:
+        return f"it is {previous.state}: a version shows what changed since what was published, publish it first"
+    spec = BoxesSpec.model_validate({**previous.spec, "seed": None})
+    refused = {
+        "bounds": spec.bounds is not Bounds.CELLS,
+        "missing": spec.missing is MissingValues.PATTERN,
+        "rare_records": spec.rare_records not in {RareRecords.KEEP, RareRecords.MARK},
+        "survey_weight": spec.survey_weight is not None,
+        "person": spec.person is not None,
+        "l": spec.l is not None,
+        "t": spec.t is not None,
+        "alpha": spec.alpha is not None,
+        "count_keep": spec.count_keep and bool(spec.keep),
+    }
+    wrong = [name for name, holds in refused.items() if holds]
+    if not wrong:
+        return None
+    told = ", ".join(f"`{name}`" for name in wrong)
+    return f"new versions are made in boxes that cover the space and count rows alone; this one has {told}"
+
+
+def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:
+    for name in _SAME:
+        if _plain(getattr(spec, name)) != _plain(previous.spec[name]):
+            yield FieldError(pointer(name), f"`{name}` of a new version is that of {previous.id}")
+
+
+def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Iterator[FieldError]:
+    """Columns that are read as something else than they were published as."""
+    columns, kinds = named(given.profile()), kinds_of(spec, given.profile())
+    there = {one.name: one.type for one in previous.columns}
+    for index, name in enumerate(spec.columns):
+        if name in columns and kinds[name] is not previous.kind_of(name):
+            detail = f"column {name!r} is {kinds[name]} here and was {previous.kind_of(name)}: read it with `type`"
+            yield FieldError(pointer("columns", index), detail)
+    for index, name in enumerate(spec.keep):
+        if name not in columns:
+            yield FieldError(pointer("keep", index), f"the dataset has no column {name!r}")
+        elif columns[name].type != there[name]:
+            detail = f"column {name!r} is {columns[name].type} here and was {there[name]}: read it with `type`"
+            yield FieldError(pointer("keep", index), detail)

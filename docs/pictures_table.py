@@ -1,0 +1,173 @@
+"""Makes the pictures of docs/publish-a-table.md: `PYTHONPATH=. python docs/pictures_table.py [adult.data]`.
+
+Starts the service on a folder of its own and asks it what the guide asks. Drawn are figures of releases, of hundreds of
+persons each; without a file Adult is looked for in ../shared/data.
+"""
+
+import gzip
+import io
+import json
+import re
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from plots import BLUE, FAINT, GREY, INK, ORANGE, RED, picture
+
+from app.demo.service import running
+
+PICTURES = Path(__file__).parent / "pictures"
+GUIDE = Path(__file__).parent / "publish-a-table.md"
+ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult" / "adult.data.gz"
+K_DRAWN = 500
+
+
+class Client:
+    """The guide's requests."""
+
+    def __init__(self, address: str, key: str, data: bytes) -> None:
+        self._http = httpx.Client(
+            base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
+        )
+        text = GUIDE.read_text(encoding="utf-8")
+        names = re.search(r'NAMES="([^"]*)"', text)
+        spec = re.search(r"^END$.*|^\{\n.*?^\}$", text, re.MULTILINE | re.DOTALL)
+        if names is None or spec is None:
+            raise TypeError("the guide has a list of names and a request")
+        asked = {"name": "adult", "header": "false", "missing": "?", "column": names.group(1).split()}
+        answer = self._http.post("/v1/datasets", params=asked, content=data, headers={"Content-Type": "text/csv"})
+        self.dataset = answer.raise_for_status().json()["id"]
+        self.spec = json.loads(spec.group(0).replace("$DATASET", self.dataset))
+
+    def run(self, **more: Any) -> dict[str, Any]:
+        """The guide's job with other fields; the job with its whole result."""
+        answer = self._http.post("/v1/anonymizations", json=self.spec | more, headers={"Prefer": "wait=30"})
+        job = answer.raise_for_status().json()
+        while job["state"] in ("queued", "running"):
+            job = self._http.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=30"}).json()
+        return {**job, "result": self._http.get(f"/v1/jobs/{job['id']}/result").raise_for_status().json()}
+
+    def rows(self, job: dict[str, Any]) -> pl.DataFrame:
+        """The release of a job."""
+        answer = self._http.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"})
+        return pl.read_parquet(io.BytesIO(answer.raise_for_status().content))
+
+
+def left(rows: pl.DataFrame, order: list[str]) -> dict[str, list[float]]:
+    """By column, the shares of rows whose side leaves 1, 2 to 4, 5 to 9, and more values."""
+    place = {value: index for index, value in enumerate(order)}
+    sizes = {
+        "sex": rows["sex_set"].list.len(),
+        "race": rows["race_set"].list.len(),
+        "occupation": rows["occupation_set"].list.len(),
+        "education": pl.Series(
+            place[last] - place[first] + 1 for first, last in rows.select("education_lo", "education_hi").rows()
+        ),
+        "hours": rows["hours-per-week_hi"] - rows["hours-per-week_lo"] + 1,
+        "age": rows["age_hi"] - rows["age_lo"] + 1,
+    }
+    ends = [0, 1, 4, 9, 10**9]
+    return {
+        name: [float(((size > low) & (size <= high)).mean() or 0.0) for low, high in pairwise(ends)]
+        for name, size in sizes.items()
+    }
+
+
+def draw_left(axes: Axes, shares: dict[str, list[float]]) -> None:
+    """Stacked bars."""
+    names = list(shares)[::-1]
+    done = [0.0] * len(names)
+    for number, (words, colour) in enumerate(
+        (("1 value", BLUE), ("2 to 4", "#8fb3dc"), ("5 to 9", FAINT), ("10 or more", GREY))
+    ):
+        widths = [100.0 * shares[name][number] for name in names]
+        axes.barh(names, widths, left=done, color=colour, label=words, height=0.65)
+        done = [a + b for a, b in zip(done, widths, strict=True)]
+    axes.set(title="Values that a row's side leaves (k = 5)", xlabel="% of the rows", xlim=(0, 100))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, fontsize=8, columnspacing=1.0)
+
+
+def draw_boxes(axes: Axes, rows: pl.DataFrame) -> None:
+    """Boxes of a release in two numbers and a set."""
+    boxes = rows.group_by("box", maintain_order=True).agg(pl.all().first(), pl.len().alias("persons")).sort("box")
+    colours = {("Female",): RED, ("Male",): BLUE}
+    for box in boxes.iter_rows(named=True):
+        colour = colours.get(tuple(sorted(box["sex_set"])), ORANGE)
+        low = (box["age_lo"] - 0.5, box["hours-per-week_lo"] - 0.5)
+        size = (box["age_hi"] - box["age_lo"] + 1, box["hours-per-week_hi"] - box["hours-per-week_lo"] + 1)
+        axes.add_patch(Rectangle(low, *size, facecolor="none", edgecolor=colour, linewidth=0.8))
+    held = {tuple(sorted(each)) for each in boxes["sex_set"].to_list()}
+    for each in sorted(held):
+        axes.plot([], [], "s", color=colours.get(each, ORANGE), label=f"sex in {{{', '.join(each)}}}")
+    axes.set(title=f"{boxes.height} boxes of {boxes['persons'].min()} to {boxes['persons'].max()} persons")
+    axes.set(xlabel="age", ylabel="hours a week", xlim=(15, 95), ylim=(0, 100))
+    axes.legend(loc="upper right", fontsize=8)
+
+
+def hours(job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Mean hours by occupation, of those with a certain range."""
+    found = [one for one in job["result"]["statistics"] if one["kind"] == "domain_mean"]
+    return {str(one["values"][0] or "(missing)"): one for one in found}
+
+
+def draw_hours(axes: Axes, ours: dict[str, dict[str, Any]], theirs: dict[str, dict[str, Any]]) -> None:
+    """An interval an occupation."""
+    shown = {name: one for name, one in ours.items() if one["estimate"] is not None}
+    names = sorted(shown, key=lambda name: shown[name]["estimate"])
+    for row, name in enumerate(names):
+        for found, width, colour, words in (
+            (theirs[name], 11, FAINT, "certain with Mondrian's partition"),
+            (ours[name], 6, BLUE, "certain"),
+        ):
+            axes.plot(
+                found["guaranteed"],
+                [row] * 2,
+                color=colour,
+                linewidth=width,
+                solid_capstyle="butt",
+                label=None if row else words,
+            )
+        style = {"color": "white", "markeredgecolor": INK, "markersize": 4}
+        axes.plot([ours[name]["estimate"]], [row], "o", label=None if row else "estimate", **style)
+        words = "true value (not in the release)"
+        axes.plot([ours[name]["true_value"]] * 2, [row - 0.35, row + 0.35], color=RED, label=None if row else words)
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="mean hours a week", xlim=(0, 80))
+    axes.grid(visible=True, axis="x")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.12), ncols=4, fontsize=8.5)
+
+
+def main(path: Path) -> None:
+    """Ask, and draw."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as (address, key):
+        client = Client(address, key, data)
+        ours = client.run()
+        theirs = client.run(partition="mondrian", allow_repeat=True)
+        means = [{"kind": "mean", "of": [name]} for name in ("age", "hours-per-week")]
+        coarse = client.run(
+            columns=["age", "hours-per-week", "sex"],
+            ordinal={},
+            nominal={},
+            k=K_DRAWN,
+            statistics=[*means, {"kind": "share", "of": ["sex"]}],
+            allow_repeat=True,
+        )
+        fine, drawn = client.rows(ours), client.rows(coarse)
+    words = "How many values the boxes leave, by column, and boxes of 500 persons by age, hours and sex"
+    with picture(PICTURES / "table-boxes.svg", words, size=(9.0, 4.2), grid=(1, 2)) as both:
+        draw_left(both[0], left(fine, client.spec["ordinal"]["education"]))
+        draw_boxes(both[1], drawn)
+    words = "Hours a week by occupation: certain ranges, estimates and true values"
+    with picture(PICTURES / "table-hours.svg", words, size=(8.6, 4.6)) as axes:
+        draw_hours(axes, hours(ours), hours(theirs))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ADULT)

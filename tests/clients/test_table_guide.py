@@ -1,0 +1,64 @@
+"""The guide from a raw file to a release: its shell lines work as they stand, after those of the quickstart."""
+
+import gzip
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.clients.guides import blocks_of, run_blocks, shorthands
+from tests.meta.project import ROOT
+from tests.service import Service
+
+ADULT = ROOT.parent / "shared" / "data" / "adult" / "adult.data.gz"
+pytestmark = pytest.mark.skipif(not ADULT.exists(), reason="the guide's file is not in ../shared/data")
+
+
+@pytest.fixture(scope="module")
+def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    folder = tmp_path_factory.mktemp("table-guide")
+    (folder / "adult.data").write_bytes(gzip.decompress(ADULT.read_bytes()))
+    return folder, run_blocks([shorthands(), *blocks_of("docs/publish-a-table.md")], service, folder)[1:]
+
+
+def test_the_file_is_read_as_the_guide_says(ran: tuple[Path, list[str]]) -> None:
+    profile = json.loads(ran[1][0])
+    missing = {column["name"]: column["missing"] for column in profile["columns"]}
+    assert (profile["rows"], missing["occupation"], profile["warnings"]) == (32_561, 1_843, [])
+
+
+def test_every_range_holds_the_truth_and_hours_by_occupation_are_narrow(ran: tuple[Path, list[str]]) -> None:
+    result = json.loads((ran[0] / "result.json").read_text())
+    ranges = [one for one in result["statistics"] if one["guaranteed"] and one["true_value"] is not None]
+    assert all(one["guaranteed"][0] <= one["true_value"] <= one["guaranteed"][1] for one in ranges)
+    (sales,) = (one for one in ranges if one["kind"] == "domain_mean" and one["values"] == ["Sales"])
+    assert sales["guaranteed"][1] - sales["guaranteed"][0] < 4.0
+
+
+def test_what_readers_compute_holds_the_truth(ran: tuple[Path, list[str]]) -> None:
+    lines = [line.split(", ") for line in (ran[0] / "adult.data").read_text().splitlines() if line]
+    rows = pl.DataFrame(
+        {
+            "occupation": [one[6] for one in lines],
+            "sex": [one[9] for one in lines],
+            "hours": [int(one[12]) for one in lines],
+        }
+    )
+    counts, statistics, offline = (json.loads(text) for text in ran[1][-3:])
+    few = rows["occupation"].is_in(["Sales", "Tech-support"])
+    truths = [int((few & rows["hours"].is_between(35, 40)).sum()), None, int((rows["occupation"] == "?").sum())]
+    for truth, one in zip(truths, counts["counts"], strict=True):
+        assert truth is None or one["guaranteed"][0] <= truth <= one["guaranteed"][1]
+    share, by_sex, _, ninth, correlation, regression = statistics["statistics"]
+    assert share["guaranteed"][0] <= few.mean() <= share["guaranteed"][1]
+    female = rows.filter(pl.col("sex") == "Female")["hours"].mean()
+    assert by_sex["guaranteed"][0][0] <= female <= by_sex["guaranteed"][0][1]
+    assert ninth["guaranteed"][0] <= rows["hours"].quantile(0.9, "lower") <= ninth["guaranteed"][1]
+    male = (rows["sex"] == "Male").cast(pl.Int64).alias("male")
+    truth = rows.with_columns(male).select(pl.corr("male", "hours")).item()
+    assert correlation["guaranteed"][0] <= truth <= correlation["guaranteed"][1]
+    assert [term["value"] for term in regression["terms"]] == [None, "Male"]
+    assert (
+        offline["statistics"][0]["guaranteed"][0] <= rows["hours"].mean() <= offline["statistics"][0]["guaranteed"][1]
+    )

@@ -1,0 +1,56 @@
+"""New versions of the data over HTTP: what was uploaded as a version is continued, composed and published."""
+
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+
+from tests.methods.asking import released, succeed, upload
+
+ASKED: dict[str, Any] = {
+    "method": "boxes", "columns": ["age", "wage"], "k": 5, "keep": ["job"],
+    "domains": {"age": [0, 120], "wage": [0, 1000]},
+}  # fmt: skip
+
+
+def people(seed: int, rows: int) -> pl.DataFrame:
+    draw = np.random.default_rng([122, seed])
+    return pl.DataFrame({
+        "age": draw.integers(18, 90, rows), "wage": np.minimum(draw.lognormal(3, 1, rows), 900.0),
+        "job": draw.choice(["x", "y"], rows),
+    })  # fmt: skip
+
+
+def test_versions_are_published_one_after_the_other_and_one_person_is_not_seen(client: httpx.Client) -> None:
+    first = people(1, 300)
+    far = first.vstack(pl.DataFrame({"age": [119], "wage": [999.0], "job": ["x"]}))
+    grown, jobs, dataset = far.slice(1).vstack(people(2, 500)), [], None
+    for frame in (first, far, far.slice(1), grown):
+        word = {} if dataset is None else {"version_of": dataset}
+        dataset = upload(client, frame.write_csv(), **word)["id"]
+        jobs.append(succeed(client, ASKED | {"dataset_id": dataset}))
+    assert [job["findings"] for job in jobs] == [[]] * 4
+    shown = [client.get(f"/v1/releases/{job['release_id']}").json() for job in jobs]
+    assert [one["state"] for one in shown] == ["published"] * 4
+    assert [one["previous_release_id"] for one in shown] == [None, *(job["release_id"] for job in jobs[:-1])]
+    tables = [released(client, job).sort("box", "job") for job in jobs]
+    assert tables[1].equals(tables[0])
+    assert tables[2].equals(tables[0])
+    assert tables[3].height > tables[0].height
+    family = client.get(f"/v1/families/{shown[0]['family_id']}").json()
+    assert [one["composition"]["k"] for one in family["published"]] == [5.0] * 4
+    assert client.get(f"/v1/datasets/{dataset}").json()["family_id"] == family["id"]
+    for word in ({"version_of": "ds_1"}, {"version_of": dataset, "same_data_as": "none"}):
+        refused = client.post("/v1/datasets", params=word, content=b"a\n1\n", headers={"Content-Type": "text/csv"})
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, f"?{list(word)[-1]}")
+    audits = [
+        {"method": method, **named} for method, named in (
+            ("linkage", {"release_id": jobs[1]["release_id"]}), ("influence", {"release_ids": [jobs[1]["release_id"]]})
+        )
+    ]  # fmt: skip
+    assert [client.post("/v1/audits", json=one).status_code for one in audits] == [422, 422]
+    together = {"method": "composition", "release_ids": [job["release_id"] for job in jobs]}
+    assert succeed(client, together, kind="audits")["result"]["releases"] == 4
+    own = succeed(client, ASKED | {"dataset_id": dataset, "previous_release_id": None})
+    assert client.get(f"/v1/releases/{own['release_id']}").json()["state"] == "draft", "boxes of its own are composed"

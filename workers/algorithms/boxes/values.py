@@ -1,0 +1,118 @@
+"""Moments and true values of statistics over records of all kinds of columns. Restricted, all of it.
+
+Notation as in boxes.charges. A statistic is about the records that have its columns.
+"""
+
+import numpy as np
+
+from surebox_verify.core.moments import Moments, inflation, moments
+from surebox_verify.core.statistics import OF_MOMENTS, Statistic, components, undefined_because
+from surebox_verify.core.types import FloatArray
+from workers.algorithms.boxes.charges import Records, embedded
+
+
+def pairwise(x: FloatArray, share: FloatArray, ddof: int) -> Moments:
+    """Moments of each column over the records that have it, covariances over those that have both.
+
+    Parameters
+    ----------
+    x : (N, n), NaN where missing.
+    share : (N,), weight of each record, summing to 1.
+    ddof : as in core.moments.
+    """
+    there = ~np.isnan(x)
+    if there.all() and x.shape[1]:
+        equal = bool((share == share[0]).all())
+        return moments(x, None if equal else share, ddof)
+    mass = share @ there
+    filled = np.where(there, x, 0.0)
+    mean = np.divide(share @ filled, mass, out=np.zeros(len(mass)), where=mass > 0.0)
+    u = np.where(there, x - mean, 0.0)
+    together = (there * share[:, None]).T @ there
+    second = (u * share[:, None]).T @ u
+    covariance = np.divide(second, together, out=np.zeros_like(second), where=together > 0.0)
+    low = np.where(there, x, np.inf).min(axis=0)
+    high = np.where(there, x, -np.inf).max(axis=0)
+    some = low <= high
+    low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
+    covariance[low == high, :] = 0.0
+    covariance[:, low == high] = 0.0
+    return Moments(mean, covariance, low, high, inflation(len(x), ddof))
+
+
+def axes_of(of: tuple[int, ...], records: Records) -> tuple[int, ...]:
+    """Numeric columns and indicators that some columns stand for.
+
+    Parameters
+    ----------
+    of : columns, nominal ones numbered after the numeric ones.
+    records : whose `dummies` the indicators are.
+    """
+    n = records.x.shape[1]
+    found: list[int] = []
+    for column in of:
+        own = [n + place for place, (j, _) in enumerate(records.dummies) if j == column - n]
+        found += [column] if column < n else own
+    return tuple(found)
+
+
+def true_values(statistic: Statistic, records: Records, ddof: int, at_all: list[float | None]) -> list[float | None]:
+    """The numbers of a statistic over the records that have its columns; None where they leave it undefined.
+
+    Parameters
+    ----------
+    statistic, records : any, and N records.
+    ddof : as in core.moments.
+    at_all : numbers of a statistic of moments at `records.at`, which are its own where all records have its columns;
+        None where they are undefined there.
+    """
+    n = records.x.shape[1]
+    there = np.logical_and.reduce(
+        [~np.isnan(records.x[:, c]) if c < n else records.nominal[c - n].codes >= 0 for c in statistic.of]
+    )
+    share = records.share[there]
+    if statistic.kind in OF_MOMENTS:
+        if there.all():
+            return [*at_all]
+        whole = embedded(records.x, records.nominal, records.dummies)
+        return _of_moments(statistic, whole[there][:, list(axes_of(statistic.of, records))], share, ddof)
+    if statistic.kind == "quantile":
+        return [_quantile(records.x[there, statistic.of[0]], share, statistic.p or 0.5)]
+    codes = [records.nominal[c - n].codes[there] for c in statistic.of if c >= n]
+    sizes = [records.nominal[c - n].values for c in statistic.of if c >= n]
+    total = float(share.sum())
+    if statistic.kind == "crosstab":
+        mass = share * len(records.x) if records.survey is None else records.survey[there]
+        cells = np.bincount(
+            codes[0].astype(np.int64) * sizes[1] + codes[1], weights=mass, minlength=sizes[0] * sizes[1]
+        )
+        return [float(each) for each in cells]
+    weight = share if statistic.kind == "share" else share * records.x[there, statistic.of[0]]
+    above = np.bincount(codes[-1], weights=weight, minlength=sizes[-1])
+    of = np.bincount(codes[-1], weights=share, minlength=sizes[-1])
+    if statistic.values:
+        chosen = list(statistic.values)
+        above, of = above[[chosen]].sum(axis=1), of[[chosen]].sum(axis=1)
+    if statistic.kind == "share":
+        return [float(each / total) if total > 0.0 else None for each in above]
+    return [float(a / b) if b > 0.0 else None for a, b in zip(above, of, strict=True)]
+
+
+def _of_moments(statistic: Statistic, x: FloatArray, share: FloatArray, ddof: int) -> list[float | None]:
+    local = Statistic(statistic.kind, tuple(range(x.shape[1])), 1.0)
+    numbers = x.shape[1] if statistic.kind == "regression" else 1
+    if len(x) == 0:
+        return [None] * numbers
+    at = moments(x, None if bool((share == share[0]).all()) else share, ddof)
+    if undefined_because(local, at) is not None:
+        return [None] * numbers
+    return [part.value for part in components(local, at)]
+
+
+def _quantile(values: FloatArray, share: FloatArray, p: float) -> float | None:
+    if len(values) == 0:
+        return None
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(share[order])
+    place = int(np.searchsorted(mass, p * mass[-1] * (1.0 - 1e-12)))
+    return float(values[order[min(place, len(values) - 1)]])

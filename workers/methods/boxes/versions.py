@@ -1,0 +1,98 @@
+"""New versions of data: today's records in the boxes of an earlier release, shown where enough of them changed.
+
+science.md section 6, "New versions of the data". What the earlier release has published is read, never what it was made
+from: rows of boxes whose changes wait are those that were published.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.box_columns import ColumnKind, merged_values
+from app.contracts.boxes import BoxesSpec
+from app.contracts.quasi_identifiers import telling_boxes
+from app.errors import InfeasibleError
+from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
+from workers.algorithms.boxes.versions import numbers, renewed, risen
+from workers.algorithms.core.errors import InfeasibleKError
+from workers.algorithms.tables.composition import ABSENT
+from workers.frames.codes import coded_columns
+from workers.frames.columns import numeric_columns
+from workers.frames.generalized import Meanings, kept_together
+from workers.methods.boxes.columns import Shown
+from workers.methods.boxes.requests import left_out
+from workers.methods.boxes.series import (
+    Later,
+    Rows,
+    certifying,
+    published_books,
+    published_types,
+    united_boxes,
+)
+from workers.methods.context import JobContext
+from workers.methods.released.placing import located
+
+PREVIOUS: Final = "previous_release_id"
+
+
+def begin(job: JobContext, spec: BoxesSpec) -> Later:
+    """Lay today's records into the boxes, and find out which of them show it.
+
+    Raises
+    ------
+    InfeasibleError
+        k records or more lie in no box, or fewer are left altogether; a statistic cannot be asked so.
+    InvalidError
+        A statistic about a value that no box has.
+    """
+    previous, path, data = job.releases[PREVIOUS], job.release_path(PREVIOUS), job.dataset_path()
+    released = read_boxes(path, spec.columns, orders=spec.ordinal)
+    places = _places(job, spec, released)
+    outside = int(((places == ABSENT) & _complete(job, spec)).sum())
+    if outside >= spec.k:
+        detail = (
+            f"{outside} records lie in no box of the release before: values beyond its `domains`, or that its boxes do "
+            "not have. Make a new base that has room for them"
+        )
+        raise InfeasibleError.at("/previous_release_id", detail)
+    inside = np.flatnonzero(places != ABSENT)
+    mine, theirs = kept_together([data, path], spec.keep)
+    number = len(released.counts)
+    shown = renewed((released.of_row, theirs), (places[inside], mine[inside]), boxes=number, k=spec.k)
+    waits, today = np.flatnonzero(~shown[released.of_row]), inside[shown[places[inside]]]
+    of_row = np.concatenate([released.of_row[waits], places[today]])
+    try:
+        group = risen(released, np.bincount(of_row, minlength=number).astype(np.int64), spec.k)
+    except InfeasibleKError as error:
+        raise left_out(error, spec) from None
+    types = published_types(previous, path, released, spec)
+    books = published_books(released, types, spec)
+    kinds: dict[str, ColumnKind] = {name: previous.kind_of(name) for name in spec.columns}
+    box = np.unique(numeric_columns(path, ["box"]).values[:, 0]).astype(np.int64)
+    counted = {
+        "records": len(places), "dropped": len(places) - len(inside) - outside, "outside": outside,
+        "waiting": int(number - shown.sum()),
+    }  # fmt: skip
+    rows = Rows(((path, waits), (data, today)), numbers(box, group), counted)
+    return certifying(Shown(spec, kinds, types, books), united_boxes(released, group, books, group[of_row]), rows)
+
+
+def _places(job: JobContext, spec: BoxesSpec, released: ReleasedBoxes) -> NDArray[np.int64]:
+    """Box of each record of today; ABSENT where there is none."""
+    told, columns = spec.model_dump(mode="json"), [one.name for one in job.releases[PREVIOUS].columns]
+    meanings = Meanings(told["ordinal"], merged_values(told))
+    found = located(job.dataset_path(), job.release_path(PREVIOUS), telling_boxes(told, columns), meanings)
+    box_of = np.full(int(found.of_row.max(initial=-1)) + 1, ABSENT, dtype=np.int64)
+    box_of[found.of_row] = released.of_row
+    return np.where(found.places == ABSENT, ABSENT, box_of[found.places])
+
+
+def _complete(job: JobContext, spec: BoxesSpec) -> NDArray[np.bool_]:
+    """Records that lack no value but such as were declared values."""
+    found = np.ones(job.datasets["dataset_id"].rows, dtype=np.bool_)
+    for name, column in zip(spec.columns, coded_columns(job.dataset_path(), spec.columns), strict=True):
+        declared = spec.nominal.get(name)
+        if declared is None or not (declared.missing_is_value or None in (declared.values or ())):
+            found &= column.codes >= 0
+    return found

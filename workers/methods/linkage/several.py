@@ -1,0 +1,133 @@
+"""The linkage audit of several releases: boxes and kept values leave candidates, and noisy rows rank them.
+
+Who knows the original knows the values that releases keep as they are. That somebody may be missing from a release that
+keeps a column is not held against him.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.box_columns import merged_values
+from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.linkage import EXHAUSTIVE
+from app.contracts.quasi_identifiers import telling_boxes
+from app.errors import InvalidError
+from workers.algorithms.tables.classes import classes
+from workers.algorithms.uncertain.linkage.attack import Linkage
+from workers.algorithms.uncertain.linkage.several import Found, Groups, Noisy, attack
+from workers.frames.codes import coded_columns
+from workers.frames.columns import numeric_columns
+from workers.frames.generalized import Meanings
+from workers.methods.context import JobContext
+from workers.methods.linkage.knowledge import KNOWN_SHARE
+from workers.methods.released.densities import released_densities
+from workers.methods.released.links import read_link
+from workers.methods.released.placing import BOX, located
+
+_AT_ONCE: Final = 500_000  # candidates that are looked at in one go
+_IN_ALL: Final = 20_000_000  # beyond them records are drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Jointly:
+    """What several releases tell whoever joins them.
+
+    Attributes
+    ----------
+    found
+        Attacks by name: `fit`, `fit_90`.
+    records, candidates
+        Records in some release; records that the adversary knows.
+    k
+        The least of the releases.
+    best
+        Fields of the result about the best candidate of each record.
+    """
+
+    found: Mapping[str, Linkage]
+    records: int
+    candidates: int
+    k: float
+    best: Mapping[str, Any]
+
+
+def attack_together(job: JobContext) -> Jointly:
+    """Attack all releases that the specification names.
+
+    Raises
+    ------
+    InvalidError
+        No record of the original is in any of them.
+    """
+    releases = listed(job.releases, "release_ids")
+    rows = job.datasets["dataset_id"].rows
+    places = [_places(job, role, one) for role, one in releases.items() if one.method == "boxes"]
+    noisy = [_noisy(job, role, one, rows) for role, one in releases.items() if one.method == "uncertain"]
+    present = np.zeros(rows, dtype=np.bool_)
+    for where in (*places, *(one.row for one in noisy)):
+        present |= where >= 0
+    if not present.any():
+        detail = "no record of the original lies in any of these releases"
+        raise InvalidError.at("/release_ids", detail)
+    there = {column.name for column in job.datasets["dataset_id"].columns}
+    kept = dict.fromkeys(name for one in releases.values() for name in one.spec.get("keep", ()) if name in there)
+    told = [*places, *(one.codes for one in coded_columns(job.dataset_path(), list(kept)))]
+    group = classes(np.array(told, dtype=np.int32)).of_record if told else np.zeros(rows, dtype=np.int64)
+    some = np.zeros(rows, dtype=np.bool_)
+    some[job.rng.permutation(rows)[: int(KNOWN_SHARE * rows)]] = True
+    whole, made = _attacked(job, noisy, Groups.of(group, np.ones(rows, dtype=np.bool_)), present, 0.1)
+    found = {"fit": whole}
+    if (present & some).any():
+        found["fit_90"] = _attacked(job, noisy, Groups.of(group, some), present & some, 0.55)[0]
+    least = min(float(one.spec.get("k") or 1.0) for one in releases.values())
+    return Jointly(found, int(present.sum()), rows, least, _best(made))
+
+
+def _places(job: JobContext, role: str, release: ReleaseInput) -> NDArray[np.int64]:
+    wanted = telling_boxes(release.spec, {column.name for column in release.columns})
+    meanings = Meanings(release.spec.get("ordinal") or {}, merged_values(release.spec))
+    return located(job.dataset_path(), job.release_path(role), wanted, meanings, numbered=BOX).places
+
+
+def _noisy(job: JobContext, role: str, release: ReleaseInput, rows: int) -> Noisy:
+    link = read_link(job, field=role)
+    row = np.full(rows, -1, dtype=np.int64)
+    row[link] = np.arange(len(link))
+    values = np.ascontiguousarray(numeric_columns(job.dataset_path(), release.spec["columns"]).values)
+    return Noisy(released_densities(job, field=role), row, values)
+
+
+def _attacked(
+    job: JobContext, noisy: list[Noisy], groups: Groups, asked: NDArray[np.bool_], begun: float
+) -> tuple[Linkage, Found]:
+    """Attack the records asked for, or as many of them as their candidates allow, drawn."""
+    records = np.flatnonzero(asked)
+    sizes = groups.sizes
+    most = min(EXHAUSTIVE, max(200, int(len(records) * _IN_ALL / max(int(sizes[records].sum()), 1))))
+    tried = records if len(records) <= most else np.sort(job.rng.choice(records, most, replace=False))
+    ends = np.cumsum(sizes[tried])
+    cuts = np.unique(np.searchsorted(ends, np.arange(0, int(ends[-1]), _AT_ONCE), side="right"))
+    parts: list[Found] = []
+    for part in np.split(tried, cuts[cuts > 0]):
+        job.tick(begun + 0.4 * len(parts) / (len(cuts) + 1), "joint attack")
+        if len(part):
+            parts.append(attack(noisy, groups, part))
+    made = Found(
+        np.concatenate([one.rank for one in parts]),
+        np.concatenate([one.posterior for one in parts]),
+        np.concatenate([one.best for one in parts]),
+        np.concatenate([one.right for one in parts]),
+    )
+    return Linkage(np.arange(len(tried)), made.rank.astype(np.float64), made.posterior, len(records)), made
+
+
+def _best(found: Found) -> dict[str, Any]:
+    above = found.best > 0.5
+    return {
+        "share_posterior_above_half": float(above.mean()),
+        "share_of_these_right": float(found.right[above].mean()) if above.any() else None,
+    }

@@ -1,0 +1,61 @@
+"""The draft of a release from its columns: what every method that makes one does alike."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.contracts.flags import Flag
+from app.contracts.releases import ReleaseFormat
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from workers.frames.release import Columns, by_name, height, write_release
+from workers.methods.context import JobContext
+from workers.methods.outcome import ReleaseDraft
+from workers.methods.released.links import write_link
+
+
+def release_draft(
+    job: JobContext,
+    columns: Columns,
+    keep: Columns | None = None,
+    *,
+    types: Mapping[str, str],
+    formats: Sequence[ReleaseFormat],
+    flags: Sequence[Flag],
+    parameters: Mapping[str, Any],
+    statistics: Sequence[Mapping[str, Any]] = (),
+    warnings: Sequence[Warning] = (),
+    link: NDArray[np.int64] | None = None,
+    draw: int | None = None,
+) -> ReleaseDraft:
+    """Write the files of a release, and its link where it has one, and say what they are.
+
+    Parameters
+    ----------
+    job
+        The job; its scratch folder takes the files.
+    columns
+        What the method made, in order, rows in random order.
+    keep
+        Columns of the records that the rows stand for, as `take_rows` has them; of these and `columns` there is one.
+    types
+        Of columns that are not the dataset's, or are of another type than there.
+    formats, flags, parameters, statistics, warnings, draw
+        As of a `ReleaseDraft`.
+    link
+        Place in the dataset of the record that each row stands for, where audits must know it.
+    """
+    whole = by_name(columns) | by_name({} if keep is None else keep)
+    known = {} if job.dataset is None else {column.name: str(column.type) for column in job.dataset.columns}
+    return ReleaseDraft(
+        rows=height(next(iter(whole.values()))),
+        columns=[{"name": name, "type": types.get(name) or known[name]} for name in whole],
+        files=write_release(whole, job.scratch, formats),
+        flags=flags,
+        statistics=statistics,
+        parameters=parameters,
+        link=None if link is None else write_link(link, job.scratch),
+        draw=draw,
+        warnings=warnings,
+    )
