@@ -205,3 +205,14 @@ def test_an_id_with_a_nul_is_a_problem_and_no_crash(api: Api) -> None:
             answer = client.request(method, re.sub(r"{\w+}", "a%00b", path))
             assert answer.status_code in {404, 422}, path
             assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_routes_are_complete_before_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that completed them would do it beside other requests' threads."""
+    app = create_app(Settings(server_secret=SecretStr(SECRET)))
+    looked: list[Any] = []
+    monkeypatch.setattr("fastapi.dependencies.utils.analyze_param", lambda **given: looked.append(given))
+    scope = {"type": "http", "method": "GET", "path": "/v1/nowhere", "headers": [], "root_path": ""}
+    for route in app.routes:
+        route.matches(scope)
+    assert looked == []

@@ -142,16 +142,17 @@ def _timestamp(given: argparse.Namespace, bundled: bytes | None) -> "Given":
 
 def _unpacked(path: Path) -> dict[str, bytes]:
     """Data files, statistics, envelope and revocations of a bundle; its keys are nobody's reason to trust it."""
-    try:
-        with zipfile.ZipFile(path) as bundle:
-            return {each.filename: bundle.read(each) for each in _wanted(bundle, path)}
-    except UnreadableError:
-        raise
-    except (
-        zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, lzma.LZMAError, struct.error,
-        zlib.error,
-    ) as error:  # fmt: skip
-        raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
+    with path.open("rb") as opened:
+        try:
+            with zipfile.ZipFile(opened) as bundle:
+                return {each.filename: bundle.read(each) for each in _wanted(bundle, path)}
+        except UnreadableError:
+            raise
+        except (
+            zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError, lzma.LZMAError,
+            struct.error, zlib.error,
+        ) as error:  # fmt: skip
+            raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
 
 
 def _wanted(bundle: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:

@@ -34,20 +34,18 @@ log = structlog.get_logger("surebox.access")
 
 
 class Templates:
-    """From the route that served a request to its path template."""
+    """From the route that served a request to its path template.
+
+    It is made when all routes are there, before the first request: FastAPI completes routes when they are first looked
+    at, under `warnings.catch_warnings`, which is not safe beside other threads.
+    """
 
     def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self._known: dict[int, str] = {}
+        self._known = {id(each.original_route): str(each.path) for each in iter_route_contexts(app.routes) if each.path}
 
     def of(self, scope: Scope) -> str:
         """The template of the route that served this request."""
-        route = scope.get("route")
-        if route is None:
-            return UNMATCHED
-        if id(route) not in self._known:
-            self._known = {id(c.original_route): str(c.path) for c in iter_route_contexts(self._app.routes) if c.path}
-        return self._known.get(id(route), UNMATCHED)
+        return self._known.get(id(scope.get("route")), UNMATCHED)
 
 
 class Observe:
