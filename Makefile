@@ -34,7 +34,7 @@ install: $(VENV)/.demo ## .venv with all that runs the service on one machine, i
 
 demo: $(VENV)/.demo ## anonymize real microdata, see the result (DATA="file.csv …" for your own)
 	@echo "Compiling what the demo needs for this machine (make install compiles everything)"
-	@$(BIN)/surebox kernels ingest boxes publication
+	@$(BIN)/surebox kernels boxes ingest publication
 	@$(BIN)/surebox demo $(addprefix --data ,$(DATA)) $(ARGS)
 
 serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS="--port 8001 --workers 4")

@@ -60,7 +60,7 @@ def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step
         return Expected(0.5 * (lower + upper), np.zeros(len(lower)))
     edges, first, last, density = _density((lower - room - origin) / unit, (upper + room - origin) / unit, mass)
     middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
-    inside = np.maximum(_within(density, first, last), _LEAST)
+    inside = _inside(density, first, last, mass / mass.sum())
     mean = _within(density * middle, first, last) / inside
     second = _within(density * (middle**2 + width**2 / 12.0), first, last) / inside
     found = np.clip(origin + unit * mean, lower, upper)
@@ -98,9 +98,14 @@ def _density(
     share = mass / mass.sum()
     density = _spread(first, last, share / np.maximum(edges[last] - edges[first], _LEAST)) * width
     for _ in range(_ROUNDS):
-        density = density * _spread(first, last, share / np.maximum(_within(density, first, last), _LEAST))
+        density = density * _spread(first, last, share / _inside(density, first, last, share))
         density /= density.sum()
     return edges, first, last, density
+
+
+def _inside(density: FloatArray, first: np.ndarray, last: np.ndarray, share: FloatArray) -> FloatArray:
+    """The mass of each box: no less than its own share, which a difference of sums can fall short of."""
+    return np.maximum(_within(density, first, last), np.maximum(share, _LEAST))
 
 
 def expected_shares(sets: BoolArray, mass: FloatArray) -> FloatArray:
@@ -144,4 +149,4 @@ def _spread(first: np.ndarray, last: np.ndarray, values: FloatArray) -> FloatArr
     """Sum over the boxes of each bin."""
     bins = int(last.max()) + 1
     change = np.bincount(first, weights=values, minlength=bins) - np.bincount(last, weights=values, minlength=bins)
-    return np.asarray(np.cumsum(change)[: bins - 1])
+    return np.maximum(np.cumsum(change)[: bins - 1], 0.0)  # a sum of differences may be just below

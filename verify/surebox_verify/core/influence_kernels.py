@@ -4,21 +4,21 @@ Notation as in core.influence. Block length 256: a block of 50 columns stays in 
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
 
 _BLOCK = 256
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _centre(x: FloatArray, mean: FloatArray, first: int, count: int, u: FloatArray) -> None:
     for p in range(count):
         for j in range(len(mean)):
             u[j, p] = x[first + p, j] - mean[j]
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _form(alpha: float, columns: IntArray, beta: FloatArray, u: FloatArray, count: int, value: FloatArray) -> None:
     for p in range(count):
         value[p] = alpha
@@ -29,7 +29,7 @@ def _form(alpha: float, columns: IntArray, beta: FloatArray, u: FloatArray, coun
             value[p] += factor * row[p]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def absolute_block(
     x: FloatArray,
     mean: FloatArray,
@@ -64,7 +64,7 @@ def absolute_block(
                 out[first + p, j] = a[j, p]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def influence_sums(
     x: FloatArray,
     mean: FloatArray,
@@ -101,7 +101,7 @@ def influence_sums(
             out[c, 1] += sum_two
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def absolute_half_width_sums(
     x: FloatArray,
     box: IndexArray,

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -23,7 +23,7 @@ _SPLITTER = 134217729.0  # 2**27 + 1
 _SMALLEST = 5e-324
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """Sum and its rounding error, a + b = s + e exactly (Knuth)."""
     s = a + b
@@ -31,7 +31,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     return s, (a - (s - z)) + (b - z)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def two_product(a: float, b: float) -> tuple[float, float]:
     """Product and its rounding error, a b = p + e exactly (Dekker), for magnitudes below 2**990."""
     p = a * b
@@ -44,7 +44,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _dot2(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     """Ogita, Rump, Oishi, algorithm 5.3, and the sum of magnitudes for its bound."""
     total = 0.0

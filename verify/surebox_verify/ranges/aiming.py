@@ -15,8 +15,8 @@ Outside of all points: a Newton step from the nearest one, twice as far each tim
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import FloatArray
 
 _NEAREST = 24
@@ -48,7 +48,7 @@ def facet(points: FloatArray, x: float, y: float, sides: tuple[float, float]) ->
     return Facet(height, p / sides[0], q / sides[1]) if found else None
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _highest(points: FloatArray) -> tuple[bool, float, float, float]:
     """Highest facet above the origin."""
     found, best, p, q = False, -np.inf, 0.0, 0.0

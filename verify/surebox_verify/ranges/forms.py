@@ -17,8 +17,8 @@ moments of those data are returned beside phi: what they reach bounds every rang
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, up
 from surebox_verify.core.types import FloatArray, IndexArray
 from surebox_verify.ranges.column import BoxColumn
@@ -177,7 +177,7 @@ def places(pair: Pair, plane: Plane, boxes: IndexArray) -> tuple[FloatArray, Flo
     return at[:, 0], at[:, 1]
 
 
-@njit(nogil=True, cache=True, fastmath=EVERY_ORDER)
+@kernel(fastmath=EVERY_ORDER)
 def _sum_of_largest(
     x_low: FloatArray,
     x_high: FloatArray,

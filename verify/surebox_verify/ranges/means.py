@@ -20,8 +20,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, up
 from surebox_verify.core.types import FloatArray, IntArray, whole
 from surebox_verify.ranges.forms import Plane
@@ -111,7 +111,7 @@ class OpenCells:
         return up(max(top, self._noise) + self._noise)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _edge(s: float, a: float, b: float, p: float, q: float, x: float, y0: float, y1: float) -> float:
     """Largest s xy + a x^2 + b y^2 + p x + q y at given x, y within [y0, y1]."""
     rise = s * x + q
@@ -119,7 +119,7 @@ def _edge(s: float, a: float, b: float, p: float, q: float, x: float, y0: float,
     return s * x * y + a * x * x + b * y * y + p * x + q * y
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArray, first: int) -> tuple[float, int]:
     """Least over the planes of the largest h_j on a cell, and that plane's place.
 
@@ -146,7 +146,7 @@ def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArr
     return least, place
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _lower(
     cells: FloatArray,
     bounds: FloatArray,
@@ -165,14 +165,14 @@ def _lower(
             bounds[k], lowest[k] = least, number
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _copy(source: FloatArray, target: FloatArray) -> None:
     """Copy a cell, number by number: a slice's assignment takes two seconds to compile."""
     for i in range(len(target)):
         target[i] = source[i]
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _longest(plane: FloatArray, s: float, bend: float, c: FloatArray) -> tuple[int, float]:
     """The axis of a cell along which h_j rises most, and its middle; -1 where no number lies between its ends."""
     x, y = 0.5 * (c[0] + c[1]), 0.5 * (c[2] + c[3])
@@ -193,7 +193,7 @@ def _longest(plane: FloatArray, s: float, bend: float, c: FloatArray) -> tuple[i
     return axis, half
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _refine(
     cells: FloatArray,
     bounds: FloatArray,

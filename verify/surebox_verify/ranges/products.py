@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.intervals import UNIT_ROUNDOFF
 from surebox_verify.core.types import FloatArray, IndexArray
 from surebox_verify.ranges.column import BoxColumn
@@ -113,7 +113,7 @@ def products(columns: tuple[BoxColumn, ...]) -> Products:
     return Products(lower, upper, columns[0].mass)
 
 
-@njit(nogil=True, cache=True, fastmath=EVERY_ORDER)
+@kernel(fastmath=EVERY_ORDER)
 def _largest(
     lower: FloatArray,
     upper: FloatArray,
@@ -163,7 +163,7 @@ def _largest(
     return parts
 
 
-@njit(nogil=True, cache=True, fastmath=EVERY_ORDER)
+@kernel(fastmath=EVERY_ORDER)
 def _moments(
     lower: FloatArray,
     upper: FloatArray,

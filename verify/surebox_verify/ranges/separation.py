@@ -14,8 +14,8 @@ Source: Wolfe 1976, Finding the nearest point in a polytope.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray
 
 _ROUNDS = 200
@@ -51,7 +51,7 @@ def nearest_to_origin(vectors: FloatArray) -> Nearest:
     return Nearest(point if point @ point > _NOTHING * _NOTHING * longest else np.zeros_like(point), weights)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _wolfe(vectors: FloatArray, corral: IndexArray, shares: FloatArray) -> int:  # noqa: C901 (a kernel)
     """Fill corral and its weights; returns its size."""
     count, n = vectors.shape
@@ -89,7 +89,7 @@ def _wolfe(vectors: FloatArray, corral: IndexArray, shares: FloatArray) -> int: 
     return size
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _settle(vectors: FloatArray, corral: IndexArray, shares: FloatArray, size: int) -> int:
     """Move to the nearest point of the corral's flat, dropping vectors whose weight vanishes on the way."""
     while True:
@@ -113,7 +113,7 @@ def _settle(vectors: FloatArray, corral: IndexArray, shares: FloatArray, size: i
         size = kept
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _flat(vectors: FloatArray, corral: IndexArray, size: int) -> FloatArray:  # noqa: C901 (a kernel)
     """Weights, of sum 1, of the point nearest to the origin in the flat through the corral (Gauss, Jordan)."""
     n = vectors.shape[1]

@@ -14,8 +14,8 @@ few boxes with much mass and width decide; the rest is left where it is.
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray
 from surebox_verify.ranges.forms import Moments, Pair, Plane, places
 from surebox_verify.ranges.objectives import Objective
@@ -63,7 +63,7 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
     return max(objective.value(found), objective.value(at))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _value(m: FloatArray, normalised: bool, s: float) -> float:
     """F of moments; minus infinity where it is undefined."""
     c, v, u = m[4] - m[0] * m[1], m[2] - m[0] * m[0], m[3] - m[1] * m[1]
@@ -74,14 +74,14 @@ def _value(m: FloatArray, normalised: bool, s: float) -> float:
     return float(s * c / math.sqrt(v * u))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _add(moments: FloatArray, share: float, change: FloatArray, total: FloatArray) -> None:
     """Moments after a share of the records has moved."""
     for i in range(len(moments)):
         total[i] = moments[i] + share * change[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _divide(
     x: FloatArray, y: FloatArray, share: FloatArray, at: FloatArray, moments: FloatArray, normalised: bool, s: float
 ) -> None:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.intervals import down, up
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.partition import Partition
@@ -126,7 +126,7 @@ def _numbered(partition: Partition, lower: FloatArray, upper: FloatArray, from_d
     return Boxes(lower[position], upper[position], counts[position], box, from_data)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _extremes(x: FloatArray, order: IndexArray, starts: IntArray, lower: FloatArray, upper: FloatArray) -> None:
     for b in range(len(starts) - 1):
         for j in range(x.shape[1]):
@@ -139,7 +139,7 @@ def _extremes(x: FloatArray, order: IndexArray, starts: IntArray, lower: FloatAr
                 upper[b, j] = max(upper[b, j], value)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _tile(
     axis: IndexArray,
     child: IndexArray,

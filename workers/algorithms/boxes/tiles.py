@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.bounds import Domain, rounded_outward
 from workers.algorithms.boxes.partition.mixed.arranging import ancestors
@@ -171,7 +171,7 @@ def _columns(sets: BoolArray, start: IntArray) -> tuple[BoolArray, ...]:
     return tuple(np.ascontiguousarray(sets[:, a:b]) for a, b in pairwise(start))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _tile(  # noqa: C901 (a kernel)
     axis: IndexArray,
     child: IndexArray,

@@ -6,15 +6,14 @@ node : of the tree, numbered as in a heap; its low, high (n,) hold all that is b
 stack, size : nodes that are still to be looked at, the next one last.
 """
 
-from numba import njit
-
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 #: Places a stack needs: two children a level and the nodes beside them.
 DEPTH = 128
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gap(t: FloatArray, low: FloatArray, high: FloatArray) -> float:
     """Squared distance of a point from a box; 0 inside and on the bounds."""
     total = 0.0
@@ -24,7 +23,7 @@ def gap(t: FloatArray, low: FloatArray, high: FloatArray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_node(t: FloatArray, node: int, low: FloatArray, high: FloatArray, stack: IntArray, size: int) -> int:
     """Put both children of a node on the stack, the nearer one to be looked at next; its new size."""
     far, near = 2 * node, 2 * node + 1
@@ -35,7 +34,7 @@ def open_node(t: FloatArray, node: int, low: FloatArray, high: FloatArray, stack
     return size + 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep(away: float, one: int, aways: FloatArray, found: IntArray) -> None:
     """Take one in among the nearest, (q,) by distance; the last drops out. Of equals the first to come stays first."""
     i = len(aways) - 1

@@ -1,12 +1,12 @@
 """Rows of several releases that agree in what they keep, record by record. Notation: `candidates`."""
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_in_common(places: IntArray, start: IntArray, kept: IntArray, rows: IntArray) -> IntArray:
     """Sum over kept values of the least rows among the releases that a record is in.
 

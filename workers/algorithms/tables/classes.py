@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import IndexArray, IntArray
 
 _LARGEST_KEY: Final = 1 << 62
@@ -37,7 +37,7 @@ class Classes:
     size: IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group(key: IntArray, table: IntArray, of_record: IntArray, first: IntArray, size: IntArray) -> int:
     """Number keys in the order in which they come; how many there are. `table` is empty (-1), a power of two long."""
     mask = len(table) - 1

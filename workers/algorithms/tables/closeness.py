@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.tables.matching import Histograms
 
@@ -48,7 +48,7 @@ class Closeness:
     excess: FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure(
     start: IntArray,
     value: IntArray,

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expected_fitting(  # noqa: C901
     values: FloatArray,
     scale: FloatArray,

@@ -7,9 +7,9 @@ words : (B, .), the sets of all nominal columns side by side, bit by bit; start 
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 WordArray: TypeAlias = NDArray[np.uint64]
@@ -28,13 +28,13 @@ _TOGETHER = 16  # records that go down at once
 _PARTS = 64  # of a column's values, which a nominal cut is put together of
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _judged(first: int, other: int) -> float:
     """What a cut costs: boxes that stand on both sides go on to do so at every cut that follows."""
     return first + other + 0.2 * max(first, other)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _ascending(values: FloatArray, size: int) -> None:
     for place in range(1, size):
         value, to = values[place], place
@@ -44,7 +44,7 @@ def _ascending(values: FloatArray, size: int) -> None:
         values[to] = value
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _numeric_cut(ends: FloatArray, tried: IntArray, j: int, spare: FloatArray) -> tuple[float, float]:
     """The lower bound that divides the boxes tried best, and how well."""
     size, n, points = len(tried), ends.shape[1] // 2, 0
@@ -74,7 +74,7 @@ def _numeric_cut(ends: FloatArray, tried: IntArray, j: int, spare: FloatArray) -
     return best, at
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _meets(words: WordArray, box: int, first: int, side: WordArray, width: int, off: bool) -> bool:
     """Whether a box has a value on a side, or off it."""
     met = np.uint64(0)
@@ -83,7 +83,7 @@ def _meets(words: WordArray, box: int, first: int, side: WordArray, width: int, 
     return bool(met != np.uint64(0))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _united(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[WordArray, IntArray]:
     """Sets of the boxes tried, united where they have values in common; how many boxes make up each."""
     parts, weight, count = np.zeros((_PARTS, width), np.uint64), np.zeros(_PARTS, np.int64), 0
@@ -112,7 +112,7 @@ def _united(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[
     return parts[:count], weight[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _nominal_cut(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[float, WordArray]:
     """Values that divide the boxes tried well, and how well: parts that no box joins, else the set of one of them."""
     side, best = np.zeros(width, np.uint64), np.inf
@@ -138,7 +138,7 @@ def _nominal_cut(words: WordArray, tried: IntArray, first: int, width: int) -> t
     return best, side
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divided(  # noqa: C901
     ends: FloatArray, words: WordArray, start: IntArray
 ) -> tuple[NodeArray, WordArray, IntArray, FloatArray, WordArray]:
@@ -210,7 +210,7 @@ def divided(  # noqa: C901
     return tree[:nodes].copy(), side, boxes[:filled].copy(), bounds[:filled].copy(), held[:filled].copy()
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _further(nodes: NodeArray, at: int, x: FloatArray, codes: IntArray, i: int, side: WordArray) -> int:
     """Where a record goes from a cut."""
     node = nodes[at]
@@ -221,7 +221,7 @@ def _further(nodes: NodeArray, at: int, x: FloatArray, codes: IntArray, i: int, 
     return int(node.child + 1 - np.int64(inside))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _looked_at(
     x: FloatArray, codes: IntArray, i: int, start: IntArray, boxes: IntArray, ends: FloatArray, words: WordArray,
     first: int, last: int, found: tuple[int, int],
@@ -249,7 +249,7 @@ def _looked_at(
     return best, least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def box_of(
     x: FloatArray, codes: IntArray, start: IntArray,
     nodes: NodeArray, side: WordArray, boxes: IntArray, ends: FloatArray, words: WordArray,

@@ -1,18 +1,19 @@
 """SipHash-2-4 (Aumasson, Bernstein 2012) of rows of 64-bit words."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from surebox_verify.core.compiled import inner_kernel, kernel
 
 Words = NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _rotated(word: np.uint64, by: np.uint64) -> np.uint64:
     return (word << by) | (word >> (np.uint64(64) - by))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _round(v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64) -> tuple[np.uint64, ...]:
     v0 += v1
     v1 = _rotated(v1, np.uint64(13)) ^ v0
@@ -27,7 +28,7 @@ def _round(v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64) -> tuple[
     return v0, v1, v2, v3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hashed_rows(rows: Words, key: Words) -> Words:
     """SipHash-2-4 of each row, its words in order.
 

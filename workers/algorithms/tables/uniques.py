@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, ByteArray, IndexArray, IntArray
 from workers.algorithms.tables.classes import classes
 from workers.algorithms.tables.matching import neighbours
@@ -39,7 +39,7 @@ class Minimal:
     records: IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _alone(
     codes: IndexArray,
     columns: IntArray,

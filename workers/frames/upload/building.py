@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.contracts.datasets import ColumnType
+from surebox_verify.core.compiled import kernel
 from workers.frames.upload.cells import MISSING, Cells
-from workers.frames.upload.delimited_kernel import kernel
 
 ARROW_TYPES: Final = {
     ColumnType.INTEGER: pa.int64(),

@@ -5,15 +5,12 @@ closing quote is an error rather than part of the field, that a line end inside 
 blanks around a field (and around its quotes) can be trimmed.
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from workers.frames.upload.cells import MISSING, QUOTED, TEXT
-
-kernel: Callable[[Any], Any] = njit(cache=True, nogil=True)
 
 # Why a kernel stopped.
 OK, UNTERMINATED, AFTER_QUOTE, TOO_LONG, RAGGED = 0, 1, 2, 3, 4

@@ -2,15 +2,15 @@
 
 from typing import Any, Final
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from workers.frames.upload.cells import STRING
-from workers.frames.upload.delimited_kernel import kernel
 
 #: Kind of a string that still holds escapes.
 ESCAPED: Final = 5
 _QUOTE, _BACKSLASH, _SLASH = 34, 92, 47
 
 
-@kernel
+@inner_kernel
 def _hex(buffer: Any, i: int, e: int) -> int:
     """The code unit of four hexadecimal digits; -1: they are none."""
     if i + 4 > e:
@@ -28,7 +28,7 @@ def _hex(buffer: Any, i: int, e: int) -> int:
     return unit
 
 
-@kernel
+@inner_kernel
 def _simple_escape(c: int) -> int:
     if c in (_QUOTE, _BACKSLASH, _SLASH):
         return c

@@ -21,11 +21,10 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from app.contracts.datasets import ColumnType
+from surebox_verify.core.compiled import inner_kernel, kernel
 from workers.frames.upload.cells import MISSING, STRING
-from workers.frames.upload.delimited_kernel import kernel
 from workers.frames.upload.notations import Notation, constant, day_of, is_number, plain_number
 from workers.frames.upload.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WHOLE, is_formula, reading
 
@@ -72,12 +71,12 @@ _WORD = np.array([[9, 12], [12, 15], [12, 20], [0, 4], [4, 9]])  # nan, inf, inf
 _NUMBERS = 3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner_kernel(inline="always")
 def _is_digit(c: int) -> bool:
     return 48 <= c <= 57
 
 
-@kernel
+@inner_kernel
 def _is_word(buffer: Any, s: int, e: int, first: int, last: int) -> bool:
     if e - s != last - first:
         return False
@@ -87,7 +86,7 @@ def _is_word(buffer: Any, s: int, e: int, first: int, last: int) -> bool:
     return True
 
 
-@kernel
+@inner_kernel
 def _word(buffer: Any, s: int, e: int) -> Any:
     """Bits of a cell that begins with a letter, or a minus and a letter."""
     signed = buffer[s] == 45 or buffer[s] == 43
@@ -100,7 +99,7 @@ def _word(buffer: Any, s: int, e: int) -> Any:
     return 0
 
 
-@kernel
+@inner_kernel
 def _is_day(buffer: Any, s: int, e: int) -> Any:
     if e - s != 10 or buffer[s + 4] != 45 or buffer[s + 7] != 45:
         return False
@@ -118,7 +117,7 @@ def _is_day(buffer: Any, s: int, e: int) -> Any:
     return day <= _MONTH_DAYS[month - 1] + (1 if leap else 0)
 
 
-@kernel
+@inner_kernel
 def _digits(buffer: Any, s: int, e: int, negative: bool) -> Any:
     """Bits of an integer's digits (at least one) as far as its size decides them."""
     t = s
@@ -176,7 +175,7 @@ def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
     return AS_NUMBER if plus or leading_zero else NUMBER | AS_NUMBER
 
 
-@kernel
+@inner_kernel
 def _localized(buffer: Any, s: int, e: int, marks: Any, pattern: Any) -> Any:
     """A cell in another notation, rewritten in place: its new end, the bits it may have, and those it surely has."""
     surely = DATE if pattern.size > 0 and day_of(buffer, s, e, pattern) > 0 else 0
@@ -216,7 +215,8 @@ def survey(
     for row in range(lines.size):
         for j in range(width):
             if kind[f] != MISSING:
-                s, e = np.int64(start[f]), np.int64(end[f])  # one type: every kernel below is compiled once
+                s: Any = np.int64(start[f])  # one type: every kernel below is compiled once
+                e: Any = np.int64(end[f])
                 possible, surely = 255, 0
                 if not is_plain:
                     e, possible, surely = _localized(buffer, s, e, marks, pattern)
@@ -277,7 +277,9 @@ class Survey:
     def add(self, buffer: Any, start: Any, end: Any, kind: Any, lines: Any) -> None:
         """Take a run of cells into account."""
         marks, pattern, is_plain = self._notation.marks, self._notation.pattern, self._notation.is_plain
-        survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *self._columns, self.classes, self.formulas)
+        needed, every, some, refused, first = self._columns
+        found = needed, every, some, refused, first, self.classes, self.formulas
+        survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *found)
 
     def types(self) -> list[ColumnType]:
         """The inferred type of each column."""

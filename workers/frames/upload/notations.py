@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.contracts.datasets import NUMERIC, ColumnType, ReadOptions
+from surebox_verify.core.compiled import inner_kernel, kernel
 from workers.frames.upload.cells import MISSING, Cells
-from workers.frames.upload.delimited_kernel import kernel
 
 _DAY, _MONTH, _YEAR, _NAME = 1, 2, 3, 4
 _PARTS: Final = {"%d": _DAY, "%m": _MONTH, "%Y": _YEAR, "%b": _NAME}
@@ -33,7 +33,7 @@ def constant(numbers: Sequence[int]) -> npt.NDArray[np.int64]:
     return found
 
 
-@kernel
+@inner_kernel
 def _separator(buffer: Any, i: int, e: int, mark: int) -> int:
     """Bytes of a separator of groups at `i`; a space may be a non-breaking one."""
     if mark == 0 or i >= e:
@@ -48,14 +48,14 @@ def _separator(buffer: Any, i: int, e: int, mark: int) -> int:
     return 0
 
 
-@kernel
+@inner_kernel
 def _after_digits(buffer: Any, i: int, e: int) -> int:
     while i < e and 48 <= buffer[i] <= 57:
         i += 1
     return i
 
 
-@kernel
+@inner_kernel
 def is_number(buffer: Any, s: int, e: int, decimal: int, thousands: int) -> Any:
     """Whether ``buffer[s:e]`` is a number in this notation."""
     i = s + 1 if s < e and (buffer[s] == 43 or buffer[s] == 45) else s
@@ -88,7 +88,7 @@ def is_number(buffer: Any, s: int, e: int, decimal: int, thousands: int) -> Any:
     return i == e
 
 
-@kernel
+@inner_kernel
 def plain_number(buffer: Any, s: int, e: int, decimal: int, thousands: int) -> int:
     """Rewrite a number in place as programs write it; its new end."""
     w = i = s
@@ -103,7 +103,7 @@ def plain_number(buffer: Any, s: int, e: int, decimal: int, thousands: int) -> i
     return w
 
 
-@kernel
+@inner_kernel
 def _month_named(buffer: Any, i: int) -> int:
     for month in range(12):
         same = True
@@ -115,7 +115,7 @@ def _month_named(buffer: Any, i: int) -> int:
     return 0
 
 
-@kernel
+@inner_kernel
 def day_of(buffer: Any, s: int, e: int, pattern: Any) -> int:  # noqa: C901 (a kernel)
     """Year, month and day of ``buffer[s:e]`` as one number ``yyyymmdd``; -1: it is no day of this pattern."""
     year, month, day = 0, 0, 0
@@ -162,7 +162,8 @@ def _rewrite(buffer: Any, start: Any, end: Any, kind: Any, wanted: Any, marks: A
         what = wanted[f % width]
         if what == 0 or kind[f] == MISSING:
             continue
-        s, e = np.int64(start[f]), np.int64(end[f])  # as in `survey`
+        s: Any = np.int64(start[f])  # as in `survey`
+        e: Any = np.int64(end[f])
         if what == 1:
             if is_number(buffer, s, e, marks[0], marks[1]):
                 end[f] = plain_number(buffer, s, e, marks[0], marks[1])

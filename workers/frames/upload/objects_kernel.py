@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from workers.frames.upload.cells import MISSING, STRING, TEXT
-from workers.frames.upload.delimited_kernel import kernel
 from workers.frames.upload.escapes import ESCAPED
 
 # Why the kernel stopped.
@@ -19,14 +19,14 @@ _WORD_AT = np.array([0, 4, 9, 13, 16, 24, 33])
 _NULL: Final = 2
 
 
-@kernel
+@inner_kernel
 def _after_blanks(buffer: Any, i: int, n: int) -> int:
     while i < n and (buffer[i] == 32 or buffer[i] == 9 or buffer[i] == 13):
         i += 1
     return i
 
 
-@kernel
+@inner_kernel
 def _after_string(buffer: Any, i: int, n: int) -> tuple[int, bool]:
     """Position of the quote that closes the string beginning at `i` (-1: none on this line); whether it has escapes."""
     escaped = False
@@ -43,14 +43,14 @@ def _after_string(buffer: Any, i: int, n: int) -> tuple[int, bool]:
     return -1, escaped
 
 
-@kernel
+@inner_kernel
 def _after_digits(buffer: Any, i: int, n: int) -> int:
     while i < n and 48 <= buffer[i] <= 57:
         i += 1
     return i
 
 
-@kernel
+@inner_kernel
 def _is_number(buffer: Any, s: int, e: int) -> Any:
     """Whether ``buffer[s:e]`` is a number by JSON's grammar."""
     i = s + 1 if s < e and buffer[s] == _MINUS else s
@@ -72,7 +72,7 @@ def _is_number(buffer: Any, s: int, e: int) -> Any:
     return j == e
 
 
-@kernel
+@inner_kernel
 def _literal(buffer: Any, s: int, e: int) -> int:
     """Kind of a value that is neither string, object nor array; -1: no JSON (NaN and infinities are let pass)."""
     for w in range(_WORD_AT.size - 1):
@@ -88,7 +88,7 @@ def _literal(buffer: Any, s: int, e: int) -> int:
     return TEXT if _is_number(buffer, s, e) else -1
 
 
-@kernel
+@inner_kernel
 def _find_key(buffer: Any, s: int, e: int, keys: Any, offsets: Any, guess: int) -> int:
     """Index of the key spelled ``buffer[s:e]``, looked for from `guess` on, as keys mostly come in order; -1: new."""
     count = offsets.size - 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from workers.frames.upload.delimited_kernel import kernel
+from surebox_verify.core.compiled import inner_kernel, kernel
 from workers.frames.upload.notations import day_of, is_number
 
 # Classes of a cell. What lexemes can be ...
@@ -28,7 +28,7 @@ _MARKS = np.array([[44, 0], [46, 44], [44, 46], [46, 32], [44, 32]])
 _MADE = np.array([COMMA, COMMA_GROUPS, DOT_GROUPS, SPACE_GROUPS, SPACE_GROUPS])
 
 
-@kernel
+@inner_kernel
 def _number(buffer: Any, s: int, e: int) -> Any:
     found = TEXT
     for k in range(_MARKS.shape[0]):
@@ -40,7 +40,7 @@ def _number(buffer: Any, s: int, e: int) -> Any:
     return found
 
 
-@kernel
+@inner_kernel
 def _other_day(buffer: Any, s: int, e: int) -> Any:
     found = TEXT
     for k in range(_PATTERNS.shape[0]):
@@ -49,7 +49,7 @@ def _other_day(buffer: Any, s: int, e: int) -> Any:
     return found
 
 
-@kernel
+@inner_kernel
 def reading(buffer: Any, s: int, e: int) -> Any:
     """The class of a cell (not empty) that is only text as it stands."""
     c = buffer[s]

@@ -8,8 +8,8 @@ bins : (64, 4, n), a `side` per bin; its row 3 starts with the number of records
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
 from workers.algorithms.boxes.partition.kernels import cut_at_multiple, score_axes
@@ -78,7 +78,7 @@ def _binned(
     return np.inf, Cut(axis, 0, 0.0, 0.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill(
     rows: FloatArray, worth: SingleArray, first: int, last: int, axis: int, low: float, high: float, bins: FloatArray
 ) -> None:
@@ -94,7 +94,7 @@ def _fill(
         bins[b, 3, 0] += 1.0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _merge(side: FloatArray, part: FloatArray) -> int:
     for i in range(side.shape[1]):
         side[0, i] = min(side[0, i], part[0, i])
@@ -103,7 +103,7 @@ def _merge(side: FloatArray, part: FloatArray) -> int:
     return int(part[3, 0])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _border(price: FloatArray, same: bool, axis: int, k: int, bins: FloatArray) -> tuple[float, int, float, float]:
     """Cheapest border of the bins: predicted cost, records below, ends of the gap; infinite where none leaves k."""
     side = np.empty((4, price.shape[1]))

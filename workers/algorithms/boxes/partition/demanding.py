@@ -13,8 +13,8 @@ is then counted in one pass.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.gain import sizes_uncut
@@ -39,7 +39,7 @@ def grow_within_demands(
         go_on(records, tree, block, lambda: grow_ruled(median, k, records, tree, *sides, rules, budget))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _another(
     rows: FloatArray, index: IndexArray, span: tuple[int, int, int], axis: int, k: int, allowed: ByteArray
 ) -> int:
@@ -55,7 +55,7 @@ def _another(
     return best
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grow_ruled(
     median: bool,
     k: int,

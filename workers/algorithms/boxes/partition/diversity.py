@@ -14,8 +14,8 @@ places; classes forbid places one by one.
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.selection import sort
 from workers.algorithms.boxes.partition.tree import Rules
@@ -85,7 +85,7 @@ def rules(demands: BoxConstraints, k: int, room: int) -> Rules:
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def spread(v: FloatArray, apart: float, enough: int) -> int:
     """How many of sorted values lie pairwise `apart`, taking the first and then always the next; at most `enough`."""
     count = 0
@@ -99,7 +99,7 @@ def spread(v: FloatArray, apart: float, enough: int) -> int:
     return count
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _labelled(
     order: IndexArray,
     index: IndexArray,
@@ -138,7 +138,7 @@ def _labelled(
             seen[label] = 0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _enough(
     order: IndexArray,
     index: IndexArray,
@@ -163,7 +163,7 @@ def _enough(
     return bool(spread(run[:size], apart, least) >= least)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _apart(
     order: IndexArray,
     index: IndexArray,
@@ -193,7 +193,7 @@ def _apart(
         allowed[count if upward else m - count] = 0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def restrict(order: IndexArray, index: IndexArray, span: tuple[int, int, int], axis: int, rules: Rules) -> None:
     """Set `allowed` for a node's records in their order along an axis.
 

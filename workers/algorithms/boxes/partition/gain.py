@@ -17,8 +17,8 @@ same : whether a_i is the same for all records.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.kernels import widest
@@ -29,7 +29,7 @@ from workers.algorithms.boxes.partition.tree import Block, Records, Rules
 _PLACES = 128  # candidates of a node, per axis and direction
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def clear(side: FloatArray) -> None:
     """No records yet."""
     for i in range(side.shape[1]):
@@ -38,7 +38,7 @@ def clear(side: FloatArray) -> None:
         side[2, i] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def extend(rows: FloatArray, worth: SingleArray, row: int, side: FloatArray) -> None:
     """One more record."""
     for i in range(rows.shape[1]):
@@ -50,7 +50,7 @@ def extend(rows: FloatArray, worth: SingleArray, row: int, side: FloatArray) -> 
             side[2, i] += worth[row, i]
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def sizes(price: FloatArray, same: bool, count: int, side: FloatArray) -> float:
     """s_i of a side into its last row; their sum."""
     total = 0.0
@@ -61,7 +61,7 @@ def sizes(price: FloatArray, same: bool, count: int, side: FloatArray) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _root(value: float, r: int) -> float:
     if r == 1:
         return value
@@ -72,7 +72,7 @@ def _root(value: float, r: int) -> float:
     return float(value ** (1.0 / r))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def predicted(price: FloatArray, same: bool, count: int, k: int, side: FloatArray) -> float:
     """Cost of a side, count sum_i a_i d_i; exact where it has room for one box only.
 
@@ -112,7 +112,7 @@ def predicted(price: FloatArray, same: bool, count: int, k: int, side: FloatArra
         r += 1
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _mark(
     rows: FloatArray,
     index: IndexArray,
@@ -144,7 +144,7 @@ def _mark(
             last = (m - p) // step
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, place: int) -> int:
     """Keep the `most` cheapest candidates in order; how many there are now."""
     if found == most and cost >= top[0, found - 1] * LESS:
@@ -160,7 +160,7 @@ def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, plac
     return min(found + 1, most)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _along(
     rows: FloatArray,
     worth: SingleArray,
@@ -194,7 +194,7 @@ def _along(
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def sizes_uncut(
     rows: FloatArray,
     worth: SingleArray,
@@ -216,7 +216,7 @@ def sizes_uncut(
     sizes(price, len(worth) == 0, e - s, side)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def candidates(
     records: Records,
     block: Block,

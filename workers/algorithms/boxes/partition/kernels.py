@@ -19,8 +19,8 @@ equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open, select, sort
 from workers.algorithms.boxes.partition.tree import Records, Tree
@@ -28,7 +28,7 @@ from workers.algorithms.boxes.partition.tree import Records, Tree
 _EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def better(p: int, best: int, m: int, k: int) -> bool:
     """Whether cutting after p values leaves room for more boxes than after `best`, or else more evenly."""
     if best == 0:
@@ -40,7 +40,7 @@ def better(p: int, best: int, m: int, k: int) -> bool:
     return abs(2 * p - m) < abs(2 * best - m)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     """Best open gap of all, by sorting: for values so dense that neighbours have no float between them."""
     sort(v, m)
@@ -53,7 +53,7 @@ def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     return best, v[best - 1], v[best]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     """Open gap at floor(floor(m/k)/2) k values, or the better neighbour of the tie there.
 
@@ -93,7 +93,7 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     return 0, 0.0, 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
 
@@ -113,7 +113,7 @@ def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     return upto, t, after
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def score_axes(
     rows: FloatArray, worth: SingleArray, price: FloatArray, first: int, last: int, extent: FloatArray
 ) -> None:
@@ -138,7 +138,7 @@ def score_axes(
         score[j] *= (high[j] - low[j]) * price[1, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def split_rows(
     rows: FloatArray, worth: SingleArray, order: IndexArray, first: int, last: int, axis: int, threshold: float
 ) -> None:
@@ -163,7 +163,7 @@ def split_rows(
         q -= 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
     """Two children, the smaller on top of those that wait."""
     span, counters, waiting = tree.span, tree.counters, tree.waiting
@@ -183,7 +183,7 @@ def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float)
     counters[1] += 2
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def widest(score: FloatArray) -> int:
     """First axis whose score is the largest but for rounding, -1 when all are 0."""
     largest = 0.0
@@ -195,7 +195,7 @@ def widest(score: FloatArray) -> int:
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> None:
     """Cut waiting nodes until none waits or about `budget` row values have been visited.
 

@@ -4,15 +4,15 @@ Notation as in boxes.gain.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open
 
 LESS = 1.0 - 1e-12  # rounding must not decide between candidates of equal gain
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def best_on_line(
     rows: FloatArray,
     worth: SingleArray,

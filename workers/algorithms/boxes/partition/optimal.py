@@ -14,8 +14,8 @@ Nothing here depends on the order of records, but for ties in gain.
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.bins import coarse
 from workers.algorithms.boxes.partition.gain import candidates, clear, extend, sizes
@@ -79,7 +79,7 @@ def go_on(records: Records, tree: Tree, block: Block, cut: Callable[[], None]) -
         block.span[:] = 0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def divide(upper: ByteArray, moved: IndexArray, index: IndexArray, s: int, e: int, axis: int, p: int) -> None:
     """Bring the first p records along an axis to the front of every axis' run, which stays sorted."""
     for z in range(s, e):
@@ -99,7 +99,7 @@ def divide(upper: ByteArray, moved: IndexArray, index: IndexArray, s: int, e: in
             index[i, low + z] = moved[z]
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _cost(
     rows: FloatArray,
     worth: SingleArray,
@@ -116,7 +116,7 @@ def _cost(
     return (e - s) * sizes(price, len(worth) == 0, e - s, side)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _carried(
     records: Records, block: Block, rules: Rules, s: int, p: int, e: int, k: int, axes: int, bound: float
 ) -> tuple[float, int]:
@@ -154,7 +154,7 @@ def _carried(
     return total, work
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _tried(
     records: Records, block: Block, rules: Rules, s: int, e: int, k: int, axes: int, found: int
 ) -> tuple[int, int, int]:
@@ -180,7 +180,7 @@ def _tried(
     return axis[best], place[best], work
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
     """Cut the nodes of the block until none waits or the budget is spent."""
     base, floor = block.span[0], block.span[2]

@@ -25,9 +25,9 @@ Sources: science.md section 6, "A secret per column"; Maddison, Tarlow, Minka 20
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, two_product, two_sum
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
@@ -89,7 +89,7 @@ def _decoded(code: _Encoded) -> FloatArray:
     return np.where(code >> np.uint64(63), code & _REST, ~code).view(np.float64)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _number(code: np.uint64, word: _Encoded, number: FloatArray) -> float:
     """The float of a code, within 2^512 in size; `word` and `number` are the same eight bytes."""
     if code >= _UPPER:
@@ -100,7 +100,7 @@ def _number(code: np.uint64, word: _Encoded, number: FloatArray) -> float:
     return float(number[0])
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _first(state: KeyArray, block: KeyArray, word: _Encoded, start: np.uint64, depth: int) -> tuple[float, np.uint64]:
     """How long a cell waits for an arrival, and the code of its place."""
     final = start | (_REST >> np.uint64(depth - 1) if depth > 0 else ~np.uint64(0))
@@ -125,7 +125,7 @@ def _first(state: KeyArray, block: KeyArray, word: _Encoded, start: np.uint64, d
     return -np.log1p(-share[2]) / (width * _SCALE), code
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _cut(  # noqa: C901 (a kernel)
     low: _Encoded, last: _Encoded, axis: IntArray, keys: KeyArray, place: _Encoded
 ) -> None:

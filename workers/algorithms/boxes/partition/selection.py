@@ -9,22 +9,22 @@ that is neither value. Values without one between them count as equal.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, whole
 
 _SMALL = 24
 _SAMPLE = 33
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def is_open(a: float, b: float) -> bool:
     """Whether a float lies strictly between a and b, a <= b."""
     middle = 0.5 * a + 0.5 * b
     return a < middle < b
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _insert_sort(v: FloatArray, low: int, high: int) -> None:
     for i in range(low + 1, high + 1):
         value = v[i]
@@ -35,7 +35,7 @@ def _insert_sort(v: FloatArray, low: int, high: int) -> None:
         v[j] = value
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def select(v: FloatArray, m: int, r: int) -> float:
     """Return v_r of the first m values and leave v split about place r; O(m) expected.
 
@@ -82,7 +82,7 @@ def select(v: FloatArray, m: int, r: int) -> float:
     return float(v[r])
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _sift(v: FloatArray, root: int, end: int) -> None:
     value = v[root]
     child = 2 * root + 1
@@ -97,7 +97,7 @@ def _sift(v: FloatArray, root: int, end: int) -> None:
     v[root] = value
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def sort(v: FloatArray, m: int) -> None:
     """Sort the first m values in place (heapsort). O(m log m); numpy's own takes a second to compile in a kernel."""
     for root in range(m // 2 - 1, -1, -1):

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
@@ -103,7 +103,7 @@ def index(lower: FloatArray, upper: FloatArray, votes: IntArray, sets: IntArray 
     return Index(*ordered, votes[order].astype(np.float64), unit, tree, low, high, whose)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest(
     points: FloatArray,
     start: IntArray,

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import Distribution
 from workers.algorithms.core.blocks import blocks
@@ -148,7 +148,7 @@ def _scaled(values: FloatArray, scales: tuple[Distribution | None, ...]) -> Floa
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(  # noqa: C901 (a kernel)
     first: int,
     last: int,

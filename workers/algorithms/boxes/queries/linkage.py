@@ -17,8 +17,8 @@ Cells are half-open: a record on an upper bound belongs to the next cell, except
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 
@@ -39,7 +39,7 @@ class Candidates:
     held: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _locate(
     x: FloatArray,
     start: IntArray,

@@ -5,8 +5,8 @@ of S; `scale` is A, the records that may be left aside, and the inflation of var
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 MEAN, VARIANCE, DEVIATION, COVARIANCE, CORRELATION, CELL, DOMAIN, FIRST_ORDER = range(8)
@@ -14,7 +14,7 @@ _PAIRED = 128  # candidates that may leave two at a time
 _LEAST_GAIN = 1e-12  # of J
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _values(  # noqa: C901 (a kernel)
     sums: FloatArray,
     mean: FloatArray,
@@ -63,7 +63,7 @@ def _values(  # noqa: C901 (a kernel)
             out[c] = mean[i] + ei + cij / share if share > 0.0 else np.nan
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _move(
     sums: FloatArray, sign: float, b: int, z: FloatArray, c: FloatArray, g: FloatArray, pairs: IntArray, out: FloatArray
 ) -> None:
@@ -77,7 +77,7 @@ def _move(
         out[2 + n + p] = sums[2 + n + p] + w * z[b, pairs[p, 0]] * z[b, pairs[p, 1]]
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _objective(
     sums: FloatArray,
     whole: FloatArray,
@@ -102,7 +102,7 @@ def _objective(
     return found if found == found else np.inf
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def search(  # noqa: C901 (a kernel)
     z: FloatArray,
     mean: FloatArray,

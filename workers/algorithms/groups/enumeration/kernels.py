@@ -15,9 +15,9 @@ counters : (4,), depth (-1: done), rules whose support was computed, rules found
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray
 
 Rules = NDArray[np.int8]
@@ -26,7 +26,7 @@ _SLACK = 1e-9  # sums here may be rounded another way than in rules_kernels.judg
 _EXPANSION = 20  # what it costs to look at a node at all, in slots
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def begin(
     some: NDArray[np.uint64],
     vital_slots: int,
@@ -53,7 +53,7 @@ def begin(
     return (at if vital_slots >= 64 * len(some) else vital), at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def walk(  # noqa: C901
     codes: IndexArray,
     count: FloatArray,

@@ -22,9 +22,9 @@ the other two, which fix them: individuals hold s and p only.
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.memetic.board import Goal, Nearby, Parts, Stamps
 from workers.algorithms.groups.memetic.stream import below, uniform
@@ -36,7 +36,7 @@ _TRIES = 8
 _FLOOR_SLACK = 4
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shaped(x: float, one: float, zero: float) -> float:
     """Membership 1 up to `one`, 0 from `zero` on: z-shaped where zero > one (ZMF of TC 28), else s-shaped."""
     u = (x - one) / (zero - one)
@@ -49,7 +49,7 @@ def shaped(x: float, one: float, zero: float) -> float:
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def free_record(stream: NDArray[np.uint32], start: int, stop: int, used: IntArray, now: int) -> int:
     """A record of [start, stop) that is free, at random (some tries, then the next one around), -1 where none is."""
     count = stop - start
@@ -67,7 +67,7 @@ def free_record(stream: NDArray[np.uint32], start: int, stop: int, used: IntArra
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _in_target(
     nearby: Nearby, one: int, part: int, start: int, stop: int, used: IntArray, now: int
 ) -> tuple[int, float]:
@@ -86,7 +86,7 @@ def _in_target(
     return chosen, best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _anywhere(nearby: Nearby, one: int, first: int, enough: float, used: IntArray, now: int) -> tuple[int, float]:
     """The nearest free partner of all lists, if nearer than `enough`; of equals that of the first target on."""
     best, chosen = enough, -1
@@ -103,7 +103,7 @@ def _anywhere(nearby: Nearby, one: int, first: int, enough: float, used: IntArra
     return chosen, best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _roam(  # noqa: C901 - one kernel
     nearby: Nearby, i: int, first: int, s: IndexArray, p: IndexArray, d: FloatArray, stamps: Stamps
 ) -> None:
@@ -149,7 +149,7 @@ def _roam(  # noqa: C901 - one kernel
     stamps.row[mine] = i
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _in_source(nearby: Nearby, other: int, start: int, stop: int, used: IntArray, now: int) -> tuple[int, float]:
     """The nearest free record of a source, [start, stop), to a partner."""
     best, chosen = np.inf, -1
@@ -162,7 +162,7 @@ def _in_source(nearby: Nearby, other: int, start: int, stop: int, used: IntArray
     return chosen, best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def local_search(
     parts: Parts,
     nearby: Nearby,
@@ -204,7 +204,7 @@ def local_search(
             stamps.source[chosen] = now
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def product_fitness(parts: Parts, goal: Goal, s: IndexArray, p: IndexArray, d: FloatArray) -> float:
     """Y * Phi * Psi of one individual (TC 26 to 28 with generalised constants).
 

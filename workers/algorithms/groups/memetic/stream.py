@@ -15,9 +15,9 @@ copy. Source: Bernstein 2008; RFC 8439 with a 64-bit counter (the original layou
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import kernel
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
 
 #: Shape and type of a stream.
@@ -33,7 +33,7 @@ def new_stream(key: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw(stream: NDArray[np.uint32]) -> int:
     """The next word, uniform on [0, 2^32)."""
     if stream[32] >= 16:
@@ -47,13 +47,13 @@ def draw(stream: NDArray[np.uint32]) -> int:
     return np.int64(word)  # type: ignore[return-value]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def below(stream: NDArray[np.uint32], count: int) -> int:
     """An integer on [0, count), count up to 2^31 (bias below count / 2^32)."""
     return (draw(stream) * count) >> 32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform(stream: NDArray[np.uint32]) -> float:
     """A number in (0, 1), one of 2^32."""
     return (draw(stream) + 0.5) / 4294967296.0

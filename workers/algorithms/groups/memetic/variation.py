@@ -6,16 +6,16 @@ Notation as in `memetic_search`; mu individuals are the population, two places p
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray
 from workers.algorithms.groups.memetic.board import Board, Odds, Parts, Places, Stamps
 from workers.algorithms.groups.memetic.kernels import free_record, local_search, product_fitness
 from workers.algorithms.groups.memetic.stream import below, uniform
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _part_at(cumulated: FloatArray, aim: float) -> int:
     """The first part whose cumulated weight exceeds `aim`, the last one at most."""
     low, high = 0, len(cumulated) - 1
@@ -28,7 +28,7 @@ def _part_at(cumulated: FloatArray, aim: float) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _founded(
     parts: Parts, needed: int, stream: NDArray[np.uint32], s: IndexArray, p: IndexArray, stamps: Stamps
 ) -> int:
@@ -48,7 +48,7 @@ def _founded(
     return wanted
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _repaired(
     parts: Parts, stream: NDArray[np.uint32], s: IndexArray, p: IndexArray, count: int, stamps: Stamps
 ) -> int:
@@ -71,7 +71,7 @@ def _repaired(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _next(stream: NDArray[np.uint32], rate: float) -> int:
     """Rows to go to the next one that mutates: geometric, so that one draw serves many rows."""
     if rate <= 0.0:
@@ -81,7 +81,7 @@ def _next(stream: NDArray[np.uint32], rate: float) -> int:
     return 1 + int(math.log(uniform(stream)) / math.log1p(-rate))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _mutate(
     parts: Parts, stream: NDArray[np.uint32], rate: float, s: IndexArray, p: IndexArray, stamps: Stamps
 ) -> None:
@@ -114,7 +114,7 @@ def _mutate(
             i += _next(stream, rate)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _tournament(stream: NDArray[np.uint32], scaled: FloatArray, size: int) -> int:
     best = below(stream, len(scaled))
     for _ in range(size - 1):
@@ -124,7 +124,7 @@ def _tournament(stream: NDArray[np.uint32], scaled: FloatArray, size: int) -> in
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cut(stream: NDArray[np.uint32], first: int, second: int) -> tuple[int, int]:
     """Crossover points on [0, Q1] x [0, Q2] that leave neither child empty."""
     one = below(stream, first + 1)
@@ -135,7 +135,7 @@ def _cut(stream: NDArray[np.uint32], first: int, second: int) -> tuple[int, int]
     return one, below(stream, second + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(
     board: Board, stream: NDArray[np.uint32], scaled: FloatArray, odds: Odds, places: Places, stamps: Stamps
 ) -> None:

@@ -10,9 +10,9 @@ sums : (R, 2), sum of APC over vital records and over all others.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 
 Words = NDArray[np.uint64]
@@ -21,7 +21,7 @@ Rules = NDArray[np.int8]
 _BATCH = 1024  # survivors multiplied at a time: their products stay in the nearest cache
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _ones(word: np.uint64) -> int:
     """Bits set, counted in pairs, nibbles and bytes; compilers know the form."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -30,7 +30,7 @@ def _ones(word: np.uint64) -> int:
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _active(
     rule: NDArray[np.int8], first: IntArray, reach: IntArray, rows: IntArray, fuzzy: IntArray
 ) -> tuple[int, int]:
@@ -53,7 +53,7 @@ def _active(
     return some, between
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _multiplied(
     rule: NDArray[np.int8],
     fuzzy: IntArray,
@@ -79,7 +79,7 @@ def _multiplied(
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def judge(  # noqa: C901
     rules: Rules,
     codes: IndexArray,
@@ -153,7 +153,7 @@ def judge(  # noqa: C901
             sums[r, 1] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def highest(rules: Rules, codes: IndexArray, table: FloatArray, alpha: float, best: FloatArray) -> None:
     """best_p = max over rules of APC_alpha of record p, from the grades of its codes (TC: union of the rules)."""
     terms = np.empty(rules.size, dtype=np.int64)

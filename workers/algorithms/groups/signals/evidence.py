@@ -25,9 +25,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln, roots_legendre
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 #: Parameter values up to which all priors are tried; of more, a grid of so many sizes a side is refined.
@@ -154,7 +154,7 @@ def _log_product(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(out)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _likelihoods(hits: float, misses: float, theta: FloatArray, sizes: IntArray) -> FloatArray:
     """Log of F_t at all nodes for each of the sizes t: terms u_i are log-concave in i, summed outward from the largest.
 

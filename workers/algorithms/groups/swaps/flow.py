@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 STEP_ARCS: Final = 5_000_000  # looked at between two pauses
@@ -101,7 +101,7 @@ def flowing(
     return Flow(match, left_price, price[groups : groups + len(network.capacities)].copy())
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _push(keys: FloatArray, nodes: IntArray, size: int, key: float, node: int) -> None:
     i = size
     while i > 0:
@@ -115,7 +115,7 @@ def _push(keys: FloatArray, nodes: IntArray, size: int, key: float, node: int) -
     nodes[i] = node
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _drop_top(keys: FloatArray, nodes: IntArray, size: int) -> None:
     """Remove the smallest of a heap that holds `size` + 1 entries."""
     key, node = keys[size], nodes[size]
@@ -133,7 +133,7 @@ def _drop_top(keys: FloatArray, nodes: IntArray, size: int) -> None:
     nodes[i] = node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _augment(  # noqa: C901 - one kernel, one algorithm
     left_group: IntArray,
     supply: IntArray,

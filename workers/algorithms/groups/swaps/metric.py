@@ -23,8 +23,8 @@ difference costs gamma, agreement nothing. So one ordinal attribute adds at most
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 
 
@@ -156,7 +156,7 @@ def nearest(
     return distance, index
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pair_distance(x: FloatArray, y: FloatArray, w: FloatArray, categorical: int, enough: float) -> float:
     """InfM of two records (TC 25), or a smaller number above `enough` once it is clear that it exceeds that."""
     d = 0.0
@@ -173,7 +173,7 @@ def pair_distance(x: FloatArray, y: FloatArray, w: FloatArray, categorical: int,
     return d
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pairs(
     left: FloatArray,
     right: FloatArray,
@@ -187,7 +187,7 @@ def _pairs(
         out[i] = pair_distance(left[rows[i]], right[columns[i]], w, categorical, np.inf)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest_lists(
     left: FloatArray,
     right: FloatArray,

@@ -15,15 +15,15 @@ count, mean : number and mean delta / h of the bins that hold any.
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray
 
 CELLS = 512  # of the table, per unit of t
 REACH = 8.0  # the table ends here: Q(8) = 6e-16
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def see(  # noqa: C901
     blocked: FloatArray,
     s: int,
@@ -76,7 +76,7 @@ def see(  # noqa: C901
     return same
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def bin_sum(z: float, filled: int, count: FloatArray, mean: FloatArray, table: FloatArray) -> tuple[float, float]:
     """Lower bound of the sum of Q over the bins, and minus its derivative in log z."""
     last = table.shape[1] - 1
@@ -93,7 +93,7 @@ def bin_sum(z: float, filled: int, count: FloatArray, mean: FloatArray, table: F
     return low, slope
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def above(t: float, table: FloatArray) -> float:
     """Upper bound of Q: the chord of the table's cell."""
     j = int(t * CELLS)
@@ -103,7 +103,7 @@ def above(t: float, table: FloatArray) -> float:
     return float(table[0, j] + (t * CELLS - j) * (table[0, j + 1] - table[0, j]))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def slack(z: float, bins: int, number: FloatArray, total: FloatArray, table: FloatArray) -> tuple[float, float]:
     """How much the seen records may count more than their lower bound: in the bins, and beyond the last one."""
     more = 0.0
@@ -116,7 +116,7 @@ def slack(z: float, bins: int, number: FloatArray, total: FloatArray, table: Flo
     return more, number[bins] * above(bins * z, table)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def root(
     z: float, wanted: float, fine: float, filled: int, count: FloatArray, mean: FloatArray, table: FloatArray
 ) -> float:

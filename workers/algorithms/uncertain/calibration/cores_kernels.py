@@ -15,14 +15,14 @@ Kept in one file, because numba's cache watches only the file of the kernel that
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 DEGREE = 14  # of the curve
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inner_kernel(inline="always")
 def _gap(box: FloatArray, node: int, centre: FloatArray, gaussian: bool) -> float:
     """Squared distance of a point from a node's box; uniform: the largest component, squared."""
     total = 0.0
@@ -32,7 +32,7 @@ def _gap(box: FloatArray, node: int, centre: FloatArray, gaussian: bool) -> floa
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@inner_kernel(fastmath={"contract", "reassoc"})
 def _evaluate(out: FloatArray, m: int, per: float, curve: FloatArray) -> None:
     """The curve at squared distances, in place."""
     end = curve[0]
@@ -59,7 +59,7 @@ def _evaluate(out: FloatArray, m: int, per: float, curve: FloatArray) -> None:
         out[j] = 1.0 if q == 0.0 else max(v, 0.0)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@inner_kernel(fastmath={"contract", "reassoc"})
 def _shares(
     blocked: FloatArray, s: int, m: int, centre: FloatArray, scale: float, gaussian: bool, curve: FloatArray,
     out: FloatArray,
@@ -99,7 +99,7 @@ def _shares(
     _evaluate(out, m, 0.5 / scale, curve)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@inner_kernel(fastmath={"contract", "reassoc"})
 def _sum(shares: FloatArray, living: FloatArray, s: int, m: int) -> float:
     total = 0.0
     for j in range(m):
@@ -107,7 +107,7 @@ def _sum(shares: FloatArray, living: FloatArray, s: int, m: int) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gather(
     rows: FloatArray,
     blocked: FloatArray,
@@ -175,7 +175,7 @@ def gather(
     return len(asked)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def take_away(
     rows: FloatArray,
     blocked: FloatArray,

@@ -22,8 +22,8 @@ What is reported is a certain lower bound of A, and a certain bound of how much 
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import REACH, above, bin_sum, root, see, slack
 from workers.algorithms.uncertain.neighbours.kernels import gap_to
@@ -33,7 +33,7 @@ FINE = 1e-9  # share to which a scale is found
 _COARSE = 1e-3
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gaussian(  # noqa: C901
     rows: FloatArray,
     blocked: FloatArray,

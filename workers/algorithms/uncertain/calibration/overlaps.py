@@ -12,14 +12,14 @@ seen the sum is exact. A side found among the records seen so far can only be to
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.kernels import FINE, SAFE
 from workers.algorithms.uncertain.neighbours.kernels import gap_to
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _overlap(a: float, filled: int, w: FloatArray) -> tuple[float, float]:
     """Sum of the shares that cubes of side a have in common, and its derivative in log a (AG eq. 15)."""
     n = w.shape[1]
@@ -41,7 +41,7 @@ def _overlap(a: float, filled: int, w: FloatArray) -> tuple[float, float]:
     return value, slope
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def uniform(  # noqa: C901
     rows: FloatArray,
     start: IntArray,

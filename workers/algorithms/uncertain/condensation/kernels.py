@@ -9,13 +9,13 @@ group : (N,), group of each record, -1 while it has none.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _remove(
     one: int, y: FloatArray, record: IntArray, place: IntArray, start: IntArray, left: IntArray, leaf: IntArray
 ) -> None:
@@ -34,7 +34,7 @@ def _remove(
         node //= 2
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _nearest(
     t: FloatArray,
     y: FloatArray,
@@ -73,7 +73,7 @@ def _nearest(
     return visited
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(
     seeds: IntArray,
     least: int,

@@ -13,7 +13,8 @@ R(t) : erfcx(t / sqrt 2), so that the upper tail of the normal distribution is e
 import math
 
 import numpy as np
-from numba import njit
+
+from surebox_verify.core.compiled import inner_kernel, kernel
 
 LIMIT = 6.5  # the fitted tail ends here; what lies beyond has 4e-11
 FITTED_ERROR = 3e-10  # of one F by the fit, the part beyond LIMIT included
@@ -40,7 +41,7 @@ _ROOT_HALF = math.sqrt(0.5)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@kernel(error_model="numpy", fastmath={"contract"})
 def normal_distribution(t: float) -> float:
     """Normal distribution, absolute error below FITTED_ERROR.
 
@@ -79,7 +80,7 @@ def normal_distribution(t: float) -> float:
     return 1.0 - tail if t > 0.0 else tail
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _scaled_tail(t: float) -> float:
     """R(t) for t >= 0."""
     x = t * _ROOT_HALF
@@ -89,7 +90,7 @@ def _scaled_tail(t: float) -> float:
     return (1.0 - v * (1.0 - 3.0 * v * (1.0 - 5.0 * v))) / (x * math.sqrt(math.pi))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _relative(a: float, b: float, c: float) -> float:
     """Integral of exp(-(t^2 - c^2) / 2) over a narrow [a, b]."""
     half = 0.5 * (b - a)
@@ -101,7 +102,7 @@ def _relative(a: float, b: float, c: float) -> float:
     return half * total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _normal_share(a: float, b: float, low: float, high: float) -> float:
     """Share of [a, b] in the normal mass of [low, high], in standard units, |low| <= high."""
     if high - low < 1.0 / (1.0 + abs(low)):
@@ -119,7 +120,7 @@ def _normal_share(a: float, b: float, low: float, high: float) -> float:
     return (math.erfc(a * _ROOT_HALF) - math.erfc(b * _ROOT_HALF)) / whole
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _gaussian(z: float, s: float, a: float, b: float, low: float, high: float) -> float:
     left = (low - z) / s
     right = (high - z) / s
@@ -137,7 +138,7 @@ def _gaussian(z: float, s: float, a: float, b: float, low: float, high: float) -
     return min(max(_normal_share(start, end, left, right), 0.0), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def interval_mass(gaussian: bool, z: float, s: float, a: float, b: float, low: float, high: float) -> float:
     """P along one axis.
 

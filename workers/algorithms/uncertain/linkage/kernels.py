@@ -16,8 +16,8 @@ rank : number of candidates with D <= D_t.  weight : sum over candidates of exp(
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 _FAINT = 60.0  # a candidate that much further than the true record weighs less than _FAINTEST
@@ -25,7 +25,7 @@ _FAINTEST = 1e-13
 _ROUNDING = 1e-9  # of a cube's side: the true record is never outside
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _distance(
     x: FloatArray, z: FloatArray, s: FloatArray, axes: FloatArray, unit: FloatArray, gaussian: bool, limit: float
 ) -> float:
@@ -50,7 +50,7 @@ def _distance(
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _least(
     low: FloatArray,
     high: FloatArray,
@@ -84,7 +84,7 @@ def _least(
     return total * (1.0 - 1e-12)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner_kernel(error_model="numpy")
 def _ellipse(x: FloatArray, z: FloatArray, inverse: FloatArray, away: FloatArray) -> None:
     """D of candidates (n + h, m), gaussian and parallel to the axes: one vector loop an axis, rounded as one by one."""
     away[:] = 0.0
@@ -97,7 +97,7 @@ def _ellipse(x: FloatArray, z: FloatArray, inverse: FloatArray, away: FloatArray
             away[c] += e * e
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_rows(  # noqa: C901 (a kernel)
     t: FloatArray,
     z: FloatArray,

@@ -16,12 +16,12 @@ blocked : (N n,), the rows once more, leaf by leaf, inside a leaf column by colu
 import math
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def build(  # noqa: C901
     y: FloatArray, order: IntArray, start: IntArray, end: IntArray, box: FloatArray, first: int, last: int
 ) -> None:
@@ -78,7 +78,7 @@ def build(  # noqa: C901
                 break
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def lay_out(
     y: FloatArray, order: IntArray, start: IntArray, end: IntArray, rows: FloatArray, blocked: FloatArray
 ) -> None:
@@ -94,7 +94,7 @@ def lay_out(
                 blocked[s * n + c * m + j] = v
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def nearest(  # noqa: C901
     rows: FloatArray,
     start: IntArray,
@@ -160,7 +160,7 @@ def nearest(  # noqa: C901
                 top += 1
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def gap_to(
     box: FloatArray, node: int, centre: FloatArray, shape: FloatArray, mine: int, full: bool, largest: bool
 ) -> float:

@@ -11,12 +11,12 @@ best : the q best, by fit downwards and then by away upwards.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _fit(
     t: FloatArray,
     z: FloatArray,
@@ -45,7 +45,7 @@ def _fit(
     return top - 0.5 * total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _offer(fit: float, away: float, place: int, best_fit: FloatArray, best_away: FloatArray, best: IntArray) -> None:
     """Enter a density among the best, if it belongs there."""
     last = len(best) - 1
@@ -62,7 +62,7 @@ def _offer(fit: float, away: float, place: int, best_fit: FloatArray, best_away:
     best[i] = place
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _bound(
     t: FloatArray,
     low: FloatArray,
@@ -94,7 +94,7 @@ def _bound(
     return (highest if total <= 0.25 * (1.0 + 1e-12) else -np.inf), near
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_fits(
     points: FloatArray,
     start: IntArray,

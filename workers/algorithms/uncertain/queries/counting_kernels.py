@@ -12,20 +12,20 @@ out : (Q, 4), sums of p and p (1 - p), a bound of what was passed over, and the 
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.density.masses import FITTED_ERROR, LIMIT, interval_mass, normal_distribution
 
 _LONGEST = 128
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@inner_kernel(error_model="numpy", fastmath={"contract"})
 def _distribution(t: float, gaussian: bool) -> float:
     return normal_distribution(t) if gaussian else min(max(t + 0.5, 0.0), 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@inner_kernel(error_model="numpy", fastmath={"contract"})
 def _multiply(  # noqa: C901 (a kernel)
     z: FloatArray, inverse: FloatArray, heavy: FloatArray, a: float, b: float, gaussian: bool, sides: int, p: FloatArray
 ) -> None:
@@ -57,7 +57,7 @@ def _multiply(  # noqa: C901 (a kernel)
             p[r] *= max(upper - normal_distribution((a - z[r]) * inverse[r]), 0.0) * heavy[r]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@inner_kernel(fastmath={"contract", "reassoc", "nsz"})
 def _sums(p: FloatArray) -> tuple[float, float]:
     """Sum of p and of p (1 - p)."""
     total = 0.0
@@ -68,7 +68,7 @@ def _sums(p: FloatArray) -> tuple[float, float]:
     return total, spread
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _bound(a: float, b: float, low: float, high: float, widest: float, heaviest: float, gaussian: bool) -> float:
     """Bound of the factor of all densities of a block; exactly 1 where it is 1 for all (within 1e-16)."""
     reach = widest * (LIMIT if gaussian else 0.5)
@@ -85,7 +85,7 @@ def _bound(a: float, b: float, low: float, high: float, widest: float, heaviest:
     return min(bound * heaviest, 0.999999999)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _within(z: FloatArray, a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> int:
     """How many centres (n, m) of a block lie in [a, b]."""
     inside = np.ones(z.shape[1], np.bool_)
@@ -99,7 +99,7 @@ def _within(z: FloatArray, a: FloatArray, b: FloatArray, low: FloatArray, high: 
     return int(inside.sum())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_blocks(  # noqa: C901 (a kernel)
     first: int,
     last: int,
@@ -176,7 +176,7 @@ def count_blocks(  # noqa: C901 (a kernel)
             out[q, 1] += spread
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_singly(
     z: FloatArray,
     scale: FloatArray,
@@ -204,7 +204,7 @@ def count_singly(
             out[q, 3] += within and p > 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sample(
     z: FloatArray,
     g: FloatArray,
@@ -239,7 +239,7 @@ def _sample(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_rotated(
     first: int,
     z: FloatArray,

@@ -10,8 +10,7 @@ top : (4, breadth), cost, axis, variant and place of the best candidates so far.
 after : candidates up to this cost have been seen already.
 """
 
-from numba import njit
-
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import LESS, best_on_line
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
@@ -23,7 +22,7 @@ from workers.algorithms.boxes.partition.selection import is_open
 _PLACES = 128  # candidates of a node, per axis and direction
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, every: bool) -> int:
     """place_p = 0 at candidates of a line along a numeric axis, else -1; how many there are.
 
@@ -49,7 +48,7 @@ def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, ev
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def follow(
     records: Records,
     room: Room,
@@ -71,7 +70,7 @@ def follow(
     return _mark(records, room, base, e - s, axis, k, every)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, variant: int, p: int) -> int:
     """Keep the `most` cheapest candidates in order; how many there are now."""
     if found == most and cost >= top[0, found - 1] * LESS:
@@ -88,7 +87,7 @@ def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, vari
     return min(found + 1, most)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _along(
     records: Records,
     room: Room,
@@ -128,7 +127,7 @@ def _along(
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def variants_of(records: Records, column: int, thorough: bool) -> int:
     """How many orders of a column's values are tried."""
     scores = records.score_start[column + 1] - records.score_start[column]
@@ -136,7 +135,7 @@ def variants_of(records: Records, column: int, thorough: bool) -> int:
     return int((n if thorough or scores > 0 else 0) + 1 + 2 * scores)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def uncut(records: Records, classes: int, index: IndexArray, base: int, s: int, e: int, side: Side) -> float:
     """s_i of a node; their sum."""
     clear(side)
@@ -146,7 +145,7 @@ def uncut(records: Records, classes: int, index: IndexArray, base: int, s: int, 
     return measure(records, e - s, side)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _search(
     records: Records,
     room: Room,
@@ -176,7 +175,7 @@ def _search(
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _sieve(
     records: Records,
     room: Room,
@@ -208,7 +207,7 @@ def _sieve(
     return kept
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _widest(score: FloatArray, few: FloatArray, axes: int) -> int:
     """Leave the axes of largest score in `few`, and the others in `score`; how many are in `few`."""
     for i in range(len(score)):
@@ -229,7 +228,7 @@ def _widest(score: FloatArray, few: FloatArray, axes: int) -> int:
     return taken
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def candidates(  # noqa: C901 (a kernel)
     records: Records,
     room: Room,

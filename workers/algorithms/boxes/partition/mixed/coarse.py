@@ -14,8 +14,8 @@ One pass over a node's records measures the parts of all columns; what follows i
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear, predicted
 from workers.algorithms.boxes.partition.mixed.records import Records, Side
@@ -183,7 +183,7 @@ def _along(
     return cuts
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _gather(  # noqa: C901 (a kernel)
     records: Records,
     first: int,
@@ -237,7 +237,7 @@ def _gather(  # noqa: C901 (a kernel)
                     seen[axis, p, codes[row, j]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge(  # noqa: C901 (a kernel)
     records: Records,
     side: Side,

@@ -14,9 +14,9 @@ in every release of the column, as the same gap has the same cut (partition.plac
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import IndexArray, IntArray
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
@@ -41,7 +41,7 @@ def ring(key: KeyArray, values: int) -> IntArray:
     return np.argsort(drawn, kind="stable")
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _draw(key: KeyArray, drawn: NDArray[np.uint64]) -> None:
     state = np.zeros(16, dtype=np.uint32)
     block = np.empty(16, dtype=np.uint32)
@@ -56,7 +56,7 @@ def _draw(key: KeyArray, drawn: NDArray[np.uint64]) -> None:
         drawn[v] = (np.uint64(block[0]) << np.uint64(32)) | np.uint64(block[1])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def assign(  # noqa: C901 (a kernel)
     rings: IntArray, ancestor: IndexArray, start: int, stop: int, side: IntArray
 ) -> None:

@@ -5,8 +5,8 @@ boxes.optimal does; `fast` and `mondrian` take that of mixed.widths.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
@@ -18,7 +18,7 @@ OPTIMAL, FAST, MONDRIAN = 0, 1, 2
 _TRIES = 64  # places of a column that `fast` looks at where demands forbid some
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def divide(room: Room, index: IndexArray, s: int, e: int, p: int) -> None:
     """Bring the first p records of `line` to the front of every run, which keeps its order."""
     upper, moved, line = room.upper, room.moved, room.line
@@ -37,7 +37,7 @@ def divide(room: Room, index: IndexArray, s: int, e: int, p: int) -> None:
             index[i, low + z] = moved[z]
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _carried(
     records: Records,
     room: Room,
@@ -89,7 +89,7 @@ def _carried(
     return total, work
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _tried(
     records: Records,
     room: Room,
@@ -126,7 +126,7 @@ def _tried(
     return best, work
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
     """Two children, the smaller on top of those that wait."""
     span, counters, waiting = tree.span, tree.counters, tree.waiting
@@ -146,7 +146,7 @@ def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float)
     counters[1] += 2
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _split(records: Records, room: Room, tree: Tree, base: int, node: int, s: int, e: int) -> None:
     """Cut a node as the first of `top` says; its records stand in `line`."""
     index = room.sorted
@@ -160,7 +160,7 @@ def _split(records: Records, room: Room, tree: Tree, base: int, node: int, s: in
     divide(room, index, s, e, p)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grow_block(
     method: int,
     k: int,

@@ -21,8 +21,8 @@ science.md section 1, l-diversity: it is counted. Section 5: persons, kept class
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, spread
 from workers.algorithms.boxes.partition.selection import sort
@@ -105,7 +105,7 @@ def demanding(demands: ConstraintArrays) -> bool:
     return any(len(each) for each in lists) or bool((demands.width > 0.0).any())
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _persons(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
     """Whether k different persons are there."""
     found = 0
@@ -119,7 +119,7 @@ def _persons(demands: ConstraintArrays, order: IndexArray, base: int, line: Inde
     return found >= k
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _classes(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
     """Whether every kept class that is there is there k times."""
     short = 0
@@ -145,7 +145,7 @@ def _classes(demands: ConstraintArrays, order: IndexArray, base: int, line: Inde
     return short == 0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _shares(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, c: int) -> bool:
     """l, alpha and t of one sensitive column."""
     codes, tally, overall = demands.codes[c], demands.tally, demands.overall[c]
@@ -175,7 +175,7 @@ def _shares(demands: ConstraintArrays, order: IndexArray, base: int, line: Index
     return bool(good)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _spread(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, c: int) -> bool:
     """Whether l values of a column lie so far apart."""
     size = whole(0)
@@ -189,7 +189,7 @@ def _spread(demands: ConstraintArrays, order: IndexArray, base: int, line: Index
     return bool(spread(demands.run[:size], demands.apart[c], least) >= least)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _wide(demands: ConstraintArrays, rows: FloatArray, base: int, line: IndexArray, s: int, e: int, axis: int) -> bool:
     """Whether columns with a least width have it: all of them, or the one that was cut."""
     for i in range(rows.shape[1]):
@@ -207,7 +207,7 @@ def _wide(demands: ConstraintArrays, rows: FloatArray, base: int, line: IndexArr
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def holds(
     demands: ConstraintArrays,
     rows: FloatArray,

@@ -6,13 +6,13 @@ boxes, so a record of the side has room for sum n_c^2 / (n k) on average.
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import whole
 from workers.algorithms.boxes.partition.mixed.records import Records, Side
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def clear(side: Side) -> None:
     """No records yet."""
     side.turn[0] += 1
@@ -29,7 +29,7 @@ def clear(side: Side) -> None:
     side.total[0] = side.total[1] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def add_value(records: Records, side: Side, j: int, v: int) -> None:
     """A value that the side did not have before."""
     side.stamp[v] = side.turn[0]
@@ -41,7 +41,7 @@ def add_value(records: Records, side: Side, j: int, v: int) -> None:
         side.most[q] = max(side.most[q], records.scores[q, v])
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def extend(  # noqa: C901 (a kernel)
     records: Records, classes: int, row: int, side: Side
 ) -> None:
@@ -69,7 +69,7 @@ def extend(  # noqa: C901 (a kernel)
             side.total[1] += 2.0 * side.tally[v] - 1.0
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def measure(records: Records, count: int, side: Side) -> float:
     """s_i of a side; their sum."""
     n = len(side.low)
@@ -91,7 +91,7 @@ def measure(records: Records, count: int, side: Side) -> float:
     return sum_of_all
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _root(value: float, r: int) -> float:
     if r == 1:
         return value
@@ -102,7 +102,7 @@ def _root(value: float, r: int) -> float:
     return float(value ** (1.0 / r))
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def predicted(records: Records, classes: int, count: int, k: int, side: Side) -> float:
     """Cost of a side, count sum_i d_i; exact where it has room for one box only (boxes.gain.predicted)."""
     rest = measure(records, count, side)

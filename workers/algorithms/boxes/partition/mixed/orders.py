@@ -12,13 +12,13 @@ science.md section 5, "Cuts".
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.mixed.records import Records, Room
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _sort_by(key: FloatArray, values: IntArray, m: int) -> None:
     """Sort the first m values by their keys (Shell); equal keys by value, so that nothing depends on records' order."""
     gap = 1
@@ -38,7 +38,7 @@ def _sort_by(key: FloatArray, values: IntArray, m: int) -> None:
         gap //= 3
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _depth(records: Records, present: IntArray, c: int) -> int:
     """First depth at which the values' ancestors differ."""
     depth = 0
@@ -50,7 +50,7 @@ def _depth(records: Records, present: IntArray, c: int) -> int:
     return depth
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def line_up(  # noqa: C901 (a kernel)
     records: Records, room: Room, index: IndexArray, base: int, s: int, e: int, column: int, variant: int
 ) -> int:
@@ -101,7 +101,7 @@ def line_up(  # noqa: C901 (a kernel)
     return _place(records, room, plain, base, s, e, column, groups)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _keys(  # noqa: C901 (a kernel)
     records: Records,
     room: Room,
@@ -147,7 +147,7 @@ def _keys(  # noqa: C901 (a kernel)
     return True
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _place(
     records: Records,
     room: Room,

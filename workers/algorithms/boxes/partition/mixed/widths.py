@@ -7,8 +7,8 @@ try the next column where no cut is allowed; kept classes are parted where nothi
 """
 
 import numpy as np
-from numba import njit
 
+from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.kernels import better, widest
 from workers.algorithms.boxes.partition.line import LESS
@@ -19,7 +19,7 @@ from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
 from workers.algorithms.boxes.partition.selection import is_open
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _settled(
     records: Records,
     room: Room,
@@ -44,7 +44,7 @@ def _settled(
     return whole(0)
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _by_room(room: Room, m: int, k: int, order: IndexArray) -> int:
     """Candidate places, those that leave room for most boxes first, then those nearest to the middle."""
     found = 0
@@ -61,7 +61,7 @@ def _by_room(room: Room, m: int, k: int, order: IndexArray) -> int:
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _by_cost(
     records: Records, room: Room, side: Side, base: int, m: int, column: int, k: int, order: IndexArray
 ) -> int:
@@ -94,7 +94,7 @@ def _by_cost(
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _usual(rows: FloatArray, run: IndexArray, base: int, axis: int, k: int, median: bool) -> int:
     """Place of the median, or the open gap about the middle multiple of k; 0 where it is none.
 
@@ -122,7 +122,7 @@ def _usual(rows: FloatArray, run: IndexArray, base: int, axis: int, k: int, medi
     return high if high <= m - k and better(high, low, m, k) else low
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _most_frequent(room: Room, m: int, k: int) -> int:
     """The place between values in order of frequency that is nearest to the middle; 0 for none."""
     best = whole(0)
@@ -132,7 +132,7 @@ def _most_frequent(room: Room, m: int, k: int) -> int:
     return best
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def _column(
     records: Records,
     room: Room,
@@ -175,7 +175,7 @@ def _column(
     return p
 
 
-@njit(nogil=True, cache=True)
+@inner_kernel
 def by_width(
     records: Records,
     room: Room,
