@@ -82,7 +82,7 @@ class BoxesSpec(ReleasingSpec):
     """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 6  # 2: floor; 3: as all releases; 4: columns of all types; 5: series; 6: versions
+    version: ClassVar[int] = 7  # 2: floor; 3, 7: as all releases; 4: columns of all types; 5: series; 6: versions
 
     method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
     dataset_id: DatasetId | None = Field(  # type: ignore[assignment]  # what all others need, a series must not have

@@ -86,6 +86,27 @@ class DeterminationDemands(Contract):
     t: Annotated[float, Field(strict=True, ge=0)] | None = Field(default=None, description="Largest distance.")
 
 
+class LinkageDemands(Contract):
+    """What is required of the attack of somebody who knows the records, in the strongest form that is tried.
+
+    Forms are by fit alone, with the scales matched, and of all rows at once (`joint`).
+    """
+
+    mean_rank: Annotated[float, Field(strict=True, ge=1)] | None = Field(
+        default=None, description="Least mean place of the true record; 1: it always fits best."
+    )
+    share_rank_1: Share | None = Field(
+        default=None, description="Largest share of rows whose true record fits better than every other one."
+    )
+    share_below_k: Share | None = Field(
+        default=None, description="Largest share of rows that fewer than the release's k known records fit as well."
+    )
+    mean_posterior: Share | None = Field(default=None, description="Largest mean probability of the true record.")
+    share_posterior_above_half: Share | None = Field(
+        default=None, description="Largest share of rows with a record that is more probable than not."
+    )
+
+
 class ComposedDemands(Contract):
     """What is required of all releases of the same data together."""
 
@@ -137,11 +158,18 @@ class DeterminationGate(Contract):
     )
 
 
+class LinkageGate(Contract):
+    """What somebody who knows the original may find of it in the release."""
+
+    method: Literal["linkage"] = Field(description="The audit that the gate runs.")
+    require: LinkageDemands = Field(description="What it must find.")
+
+
 #: What must be found before a release is published; other audits are put to a draft.
 Demand = TypeAliasType(
     "Demand",
     Annotated[
-        CompositionGate | TableGate | DeterminationGate,
+        CompositionGate | TableGate | DeterminationGate | LinkageGate,
         Field(discriminator="method", description="What an audit must find before the release is published."),
     ],
 )

@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import check_different
+from app.contracts.demands import LinkageDemands
+from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
@@ -17,7 +19,7 @@ class LinkageSpec(JobSpec):
     """The linkage attack on one release, or on several of the same original jointly."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 2  # `release_ids`
+    version: ClassVar[int] = 3  # 2: `release_ids`; 3: `require`
 
     method: Literal["linkage"] = Field(description="The linkage attack on a release.")
     release_id: ReleaseId | None = Field(
@@ -34,6 +36,9 @@ class LinkageSpec(JobSpec):
     )
     original_id: DatasetId | None = Field(
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
+    )
+    require: LinkageDemands | None = Field(
+        default=None, description="Demands; default: a mean rank of k for who knows the original, but for chance."
     )
 
     @model_validator(mode="after")
@@ -100,3 +105,7 @@ class LinkageResult(Attack):
     with_scale_matching: Attack | None = Field(
         description="The adversary also computes each known record's scale again and compares; null: there is none."
     )
+    passed: bool | None = Field(default=None, description="Whether all that is required is met; null: never looked at.")
+    findings: tuple[Finding, ...] = Field(default=(), description="What is not, as required.")
+    verdict: str = Field(default="", description="The whole in one sentence.")
+    meaning: dict[str, str] = Field(default_factory=dict, description="What each figure says.")

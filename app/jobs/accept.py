@@ -13,7 +13,7 @@ from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, InvalidError, NotFoundError
 from app.jobs.inputs import LookUp
-from app.jobs.methods import RULES, Rules, wrong_releases
+from app.jobs.methods import RULES, Rules, wrong_gate, wrong_releases
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 
@@ -88,7 +88,7 @@ def _submission(
     _refuse(named.errors)
     made_from = named.given(filled).dataset
     earlier = _earlier_draws(unit, principal=principal, method=method, sha256=made_from.sha256 if made_from else None)
-    _refuse(rules.check(filled, named.given(filled, earlier_draws=earlier)))
+    _refuse([*rules.check(filled, named.given(filled, earlier_draws=earlier)), *wrong_gate(method, filled)])
     return Submission(
         owner=principal.owner,
         key_id=principal.key_id,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from app.contracts import linkable
 from app.contracts.datasets import Profile
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.linkage import LinkageSpec
@@ -10,8 +11,6 @@ from app.errors import FieldError
 from app.jobs.columns import named, wrong_column, wrong_numbers
 from app.jobs.inputs import Given
 
-#: Of these it has to be written which record a row stands for; records and boxes find each other.
-_BY_LINK: Final = ("uncertain", "condensation")
 #: What several releases that are attacked together may be.
 _JOINTLY: Final = ("boxes", "uncertain")
 
@@ -34,28 +33,12 @@ def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
     if spec.release_ids:
         return list(_several(spec, listed(given.releases, "release_ids")))
     release = given.releases["release_id"]
-    if (unfit := _unfit(release)) is not None:
+    if (unfit := linkable.unfit(release) or linkable.unfit_alone(release)) is not None:
         return [FieldError("/release_id", unfit)]
-    if release.method == "boxes" and (mixed := _mixed(release)):
-        return [FieldError("/release_id", mixed)]
     wrong = []
     if spec.original_id not in {None, release.dataset_id}:
         wrong.append(FieldError("/original_id", f"the original of this release is {release.dataset_id}"))
     return [*wrong, *_columns(release, given.profile())]
-
-
-def _unfit(release: ReleaseInput) -> str | None:
-    """Why it is not known which record a row of a release stands for."""
-    if release.method in _BY_LINK and not release.linked:
-        return (
-            "it is no longer known which record each row of this release stands for: its job or its original was "
-            "deleted; make the release again to audit it"
-        )
-    if release.base is not None:
-        return f"it was made from {release.base} alone and tells no more than that one, which can be linked: name it"
-    if release.previous is not None:
-        return f"a new version shows rows of several versions in the boxes of {release.previous}: link the first one"
-    return None
 
 
 def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterator[FieldError]:
@@ -64,7 +47,7 @@ def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterato
     for role, one in releases.items():
         if one.method not in _JOINTLY:
             yield FieldError(f"/{role}", f"{' and '.join(_JOINTLY)} are attacked jointly, not {one.method}")
-        elif (unfit := _unfit(one)) is not None:
+        elif (unfit := linkable.unfit(one)) is not None:
             yield FieldError(f"/{role}", unfit)
         elif one.dataset_id != original:
             yield FieldError(
@@ -73,17 +56,6 @@ def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterato
     for name in ("dataset_id", "original_id"):
         if getattr(spec, name) not in {None, original}:
             yield FieldError(f"/{name}", f"several releases are attacked by who knows their original, {original}")
-
-
-def _mixed(release: ReleaseInput) -> str | None:
-    """Why boxes of a release cannot be linked: sides that are no intervals of numbers."""
-    sets = [column.name.removesuffix("_set") for column in release.columns if column.type == "list"]
-    apart = sets or list(release.spec.get("ordinal") or ())
-    if apart:
-        return f"linkage takes releases of numbers; of this one {', '.join(map(repr, apart))} are sets or orders"
-    if release.spec.get("missing") == "pattern":
-        return "linkage takes releases without missing values (`missing: pattern` publishes them)"
-    return None
 
 
 def _columns(release: ReleaseInput, profile: Profile) -> Iterator[FieldError]:

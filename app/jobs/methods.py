@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.contracts.jobs import JobKind
+from app.contracts import linkable
+from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
 from app.contracts.method import Method
 from app.contracts.methods import FOR_ALL, METHODS, answering
-from app.errors import FieldError
+from app.errors import FieldError, pointer
 from app.jobs import (
     attacks,
     boxes,
@@ -82,3 +83,21 @@ def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:
             where = "" if method.kind is JobKind.QUERY else f"/{role}"
             detail = f"a release of `{release.method}` cannot {asked} `{method.name}`; releases of {able} can"
             yield FieldError(where, detail)
+
+
+def wrong_gate(method: Method, spec: JobSpec) -> Iterator[FieldError]:
+    """Audits of a gate that the release which is asked for cannot be put to."""
+    if not isinstance(spec, ReleasingSpec):
+        return
+    for index, demand in enumerate(spec.gate):
+        where = pointer("gate", index, "method")
+        if demand.method not in method.answers:
+            able = ", ".join(f"`{one.name}`" for one in answering(demand.method))
+            yield FieldError(where, f"a release of `{method.name}` cannot be put to it; releases of {able} can")
+        elif demand.method == "linkage" and (why := linkable.unlinked(*_continued(spec))) is not None:
+            yield FieldError(where, f"a release like this cannot be put to it: {why}")
+
+
+def _continued(spec: ReleasingSpec) -> tuple[str | None, str | None]:
+    """The base of the series of a release that is asked for, and the version before it."""
+    return getattr(spec, "base_release_id", None), getattr(spec, "previous_release_id", None)

@@ -213,7 +213,7 @@ def test_a_gate_demands_more_than_the_release_promises(client: httpx.Client) -> 
     job = succeed(client, boxes(dataset_id, gate=[{"method": "composition", "require": {"k": 20}}]))
     assert (state(client, job), job["findings"][0]["figure"], job["findings"][0]["limit"]) == ("draft", 5, 20)
     unknown = client.post(
-        "/v1/anonymizations", json=boxes(dataset_id, gate=[{"method": "linkage", "require": {"k": 5}}])
+        "/v1/anonymizations", json=boxes(dataset_id, gate=[{"method": "influence", "require": {"slope": 0.5}}])
     )
     assert (unknown.status_code, unknown.json()["errors"][0]["pointer"]) == (422, "/gate/0/method")
 

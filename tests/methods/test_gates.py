@@ -48,8 +48,85 @@ def test_a_gate_that_lacks_what_it_needs_is_refused_at_its_place(client: httpx.C
     asked = {"method": "boxes", "dataset_id": "ds_1", "columns": ["age"], "k": 5}
     for demand, place in (
         ({"method": "table", "require": {"t": 0.2}}, "/gate/0/require/t"),
-        ({"method": "linkage", "require": {"k": 5}}, "/gate/0/method"),
+        ({"method": "linkage", "require": {"k": 5}}, "/gate/0/require/k"),
+        ({"method": "influence", "require": {"slope": 0.5}}, "/gate/0/method"),
         ({"method": "determination", "require": {"k": 5}}, "/gate/0/require/k"),
     ):
         answer = client.post("/v1/anonymizations", json=asked | {"gate": [demand]})
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, place), answer.text
+
+
+#: Four persons at each of 100 places, with nobody near another place.
+PLACES = pl.DataFrame({"x": np.repeat(np.arange(100.0) * 1000.0, 4), "y": np.repeat(np.arange(100.0) * 700.0, 4)})
+BOUNDED: dict[str, Any] = {"mean_rank": 4.0, "share_rank_1": 0.0, "share_below_k": 0.0, "mean_posterior": 0.25}
+
+
+def linked(client: httpx.Client, method: str, require: dict[str, Any], **change: Any) -> dict[str, Any]:
+    """A job on the places, k = 4, with a gate that attacks its release."""
+    spec = {"method": method, "dataset_id": upload_frame(client, PLACES), "columns": ["x", "y"], "k": 4}
+    return succeed(client, spec | {"gate": [{"method": "linkage", "require": require}]} | change)
+
+
+def test_whoever_fits_as_well_as_the_true_record_is_a_candidate(client: httpx.Client) -> None:
+    """Four equal records are exact candidates of each other: the rank is 4 and the posterior 1/4, for every row."""
+    job = linked(client, "boxes", BOUNDED, partition="mondrian", statistics=[{"kind": "mean", "of": ["x"]}])
+    at = f"/v1/releases/{job['release_id']}"
+    assert (job["findings"], client.get(at).json()["state"]) == ([], "published")
+    missed = linked(client, "boxes", {"mean_rank": 1000.0, "share_rank_1": 0.0})
+    (one,) = missed["findings"]
+    assert (one["audit"], one["severity"], one["limit"]) == ("linkage", "high", 1000.0)
+    assert 4.0 <= one["figure"] <= 400.0, "candidates of a box are its records"
+    at = f"/v1/releases/{missed['release_id']}"
+    assert client.get(at).json()["state"] == "draft"
+    assert client.post(at + "/publish", json={}).status_code == 409
+    assert client.post(at + "/publish", json={"accept": ["linkage"]}).json()["state"] == "published"
+
+
+def test_noise_and_condensed_rows_are_linked_by_the_gate_that_holds_them_back(client: httpx.Client) -> None:
+    """k = 4 equal records have scale 0: four candidates fit exactly. A scale of one's own is found again."""
+    exact = linked(client, "uncertain", BOUNDED, dismiss=0)
+    assert (exact["findings"], client.get(f"/v1/releases/{exact['release_id']}").json()["state"]) == ([], "published")
+    draw = np.random.default_rng(122).normal(size=(300, 2))
+    alone = upload_frame(client, pl.DataFrame({"x": draw[:, 0], "y": draw[:, 1]}))
+    named = linked(client, "uncertain", {"share_rank_1": 0.5}, dataset_id=alone, scales="per_record")
+    (one,) = named["findings"]
+    assert one["figure"] > 0.9, "nobody else has that scale"
+    assert client.get(f"/v1/releases/{named['release_id']}").json()["state"] == "draft"
+    groups = linked(client, "condensation", {"mean_rank": 301.0, "share_rank_1": 1.0}, dataset_id=upload_frame(
+        client, pl.DataFrame({"x": draw[:, 0] + 9.0, "y": draw[:, 1]})
+    ))  # fmt: skip
+    assert [(one["audit"], one["limit"]) for one in groups["findings"] if one["audit"] == "linkage"] == [
+        ("linkage", 301.0)
+    ]
+
+
+def test_what_no_attack_of_linkage_can_be_made_on_is_refused_or_said(client: httpx.Client) -> None:
+    """Texts are no numbers to link by: a finding. A later release of a series, and swaps: refused when asked."""
+    demand = {"method": "linkage", "require": {"mean_rank": 2.0}}
+    asked = {"method": "boxes", "dataset_id": upload_frame(client, people(3)), "columns": ["age", "job"], "k": 5}
+    (one,) = succeed(client, asked | {"gate": [demand]})["findings"]
+    assert ("sets" in one["detail"], one["figure"], one["limit"]) == (True, None, None)
+    base = succeed(client, asked | {"dataset_id": upload_frame(client, people(4)), "columns": ["age"]})["release_id"]
+    later = {"method": "boxes", "base_release_id": base, "columns": ["age"], "k": 10}
+    swaps = {
+        "method": "swaps", "dataset_id": asked["dataset_id"], "parameter": ["job"],
+        "model": {"variables": [{"column": "age", "range": [0, 120],
+                                 "terms": [{"name": "old", "shape": "range", "points": [60, 90]}]}],
+                  "rules": [{"terms": [1]}], "alpha": 0.5},
+        "mask": [{"value": ["x"], "at_most": 2, "zero_at": 12}],
+    }  # fmt: skip
+    for body in (later, swaps):
+        answer = client.post("/v1/anonymizations", json=body | {"gate": [demand]})
+        places = [one["pointer"] for one in answer.json()["errors"]]
+        assert (answer.status_code, "/gate/0/method" in places) == (422, True), answer.text
+
+
+def test_the_audit_says_whether_it_passed(client: httpx.Client) -> None:
+    """The same demands put to a release by themselves; k is what is to be expected where nothing is demanded."""
+    job = linked(client, "boxes", {})
+    asked = {"method": "linkage", "release_id": job["release_id"]}
+    expected = succeed(client, asked, kind="audits")["result"]
+    assert (expected["passed"], expected["findings"]) == (True, [])
+    demanded = succeed(client, asked | {"require": {"mean_rank": 1000.0}}, kind="audits")["result"]
+    assert (demanded["passed"], [one["limit"] for one in demanded["findings"]]) == (False, [1000.0])
+    assert "not met" in demanded["verdict"]

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from app.contracts import linkable
 from app.contracts.datasets import NUMERIC
 from app.contracts.findings import Finding, Severity
-from app.contracts.inputs import Inputs, ReleaseInput
+from app.contracts.inputs import DatasetInput, Inputs, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.contracts.methods import METHODS
 from app.contracts.quasi_identifiers import all_understood, understood
@@ -25,10 +26,23 @@ _TOGETHER: Final = "composition"
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """The release that is audited: what is known of it, and its Parquet file."""
+    """The release that is audited.
+
+    Attributes
+    ----------
+    release, path
+        What is known of it, and its Parquet file.
+    link
+        Which record each of its rows stands for, as .npy; None where rows do not stand for one.
+    original, original_path
+        The dataset that it was made from, and its typed copy; None in a series.
+    """
 
     release: ReleaseInput
     path: Path
+    link: Path | None = None
+    original: DatasetInput | None = None
+    original_path: Path | None = None
 
 
 def unmet(job: JobContext, audited: Audited, *, fraction: float, stage: str) -> tuple[Finding, ...]:
@@ -59,7 +73,9 @@ def _unmet(
     asked: dict[str, Any] = {**demand, named: audited.release.id if named == role else [audited.release.id]}
     if name == "table" and not asked["quasi_identifiers"]:
         asked["quasi_identifiers"] = _known(audited.release)
-    if (wrong := _wrong(audited.release, asked)) is not None:
+    if name == "linkage" and audited.original is not None:
+        asked["dataset_id"] = audited.original.id
+    if (wrong := _wrong(audited, asked)) is not None:
         return [_not_asked(name, wrong)]
     try:
         told = _findings(job, audited, METHODS[name].spec.model_validate(asked), role, fraction=fraction, stage=stage)
@@ -68,13 +84,24 @@ def _unmet(
     return [one for one in told if one.severity is Severity.HIGH]
 
 
-def _wrong(release: ReleaseInput, asked: Mapping[str, Any]) -> str | None:
+def _wrong(audited: Audited, asked: Mapping[str, Any]) -> str | None:
     """Why an audit cannot be asked of a release: of its method, or about columns that it does not have."""
-    made_by, types = METHODS.get(release.method), {one.name: str(one.type) for one in release.columns}
+    release = audited.release
+    made_by = METHODS.get(release.method)
     if made_by is not None and asked["method"] not in made_by.answers:
         return f"a release of `{release.method}` cannot be put to it"
-    if asked["method"] != "table":
-        return None
+    if asked["method"] == "linkage":
+        return linkable.unfit(release) or linkable.unfit_alone(release)
+    return _wrong_columns(release, asked) if asked["method"] == "table" else None
+
+
+def _datasets(audited: Audited) -> dict[str, DatasetInput]:
+    return {} if audited.original is None else {"dataset_id": audited.original}
+
+
+def _wrong_columns(release: ReleaseInput, asked: Mapping[str, Any]) -> str | None:
+    """Why the measures of a table cannot be taken of the columns of a release."""
+    types = {one.name: str(one.type) for one in release.columns}
     used = {one for named in all_understood(asked["quasi_identifiers"], types) for one in named.columns}
     lacking = [name for name in asked["quasi_identifiers"] if understood(name, types) is None]
     others = (*asked.get("sensitive", ()), asked.get("person"), asked.get("weight"))
@@ -99,15 +126,21 @@ def _findings(
     scratch = job.scratch / f"gate-{spec.method}"
     scratch.mkdir(exist_ok=True)
 
+    files = {
+        (InputFile.RELEASE, role): audited.path,
+        (InputFile.LINK, role): audited.link,
+        (InputFile.DATASET, "dataset_id"): audited.original_path,
+    }
+
     def lay(kind: InputFile, field: str) -> Path | None:
-        return audited.path if (kind, field) == (InputFile.RELEASE, role) else None
+        return files.get((kind, field))
 
     inner = replace(
         job,
         method=spec.method,
         spec=spec.model_dump(mode="json"),
         seed=None,
-        inputs=Inputs(releases={role: audited.release}),
+        inputs=Inputs(_datasets(audited), {role: audited.release}),
         draw=1,
         scratch=scratch,
         part=None,

@@ -218,8 +218,10 @@ class Gate:
         made = ReleaseInput(
             id=release.id, method=candidate.spec["method"], dataset_id=candidate.dataset_id, rows=draft.rows,
             columns=columns, flags=release.flags, spec=candidate.spec, key=release.id,
+            link_key=None if draft.link is None else release.id,
         )  # fmt: skip
-        return unmet(job, Audited(made, candidate.release), fraction=_SHARE, stage=STAGE)
+        audited = Audited(made, candidate.release, draft.link, self._claimed.inputs.dataset, candidate.dataset)
+        return unmet(job, audited, fraction=_SHARE, stage=STAGE)
 
     def _keep(self, candidate: Candidate, release: StoredRelease) -> tuple[str, int] | None:
         path = own_ledger(candidate)

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.demands import LinkageDemands
 from app.contracts.linkage import Attack, LinkageResult, Ranks
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.algorithms.uncertain.linkage.summary import summary
+from workers.methods.linkage.findings import judged
 
 _PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -21,6 +23,8 @@ def result(
     k: float | NDArray[np.float64],
     posterior: bool = True,
     best: Mapping[str, Any] | None = None,
+    require: LinkageDemands | None = None,
+    original: bool = False,
 ) -> dict[str, Any]:
     """The job's whole result.
 
@@ -31,13 +35,15 @@ def result(
     k : of the release, or of each row.
     posterior : whether rows have densities, of which posteriors are made.
     best : fields of the result about the best candidate of each row.
+    require : what is demanded of it.
+    original : whether the adversary knows the original: then k is to be expected where nothing is demanded.
     """
 
     def ranks(name: str) -> Ranks | None:
         return _ranks(found[name], k, posterior=posterior) if name in found else None
 
     matched = ranks("matched")
-    return LinkageResult(
+    made = LinkageResult(
         **_ranks(found["fit"], k, posterior=posterior).model_dump(),
         known_90=ranks("fit_90"),
         records=records,
@@ -46,7 +52,9 @@ def result(
         k=None if isinstance(k, np.ndarray) else k,
         **(best or {}),
         with_scale_matching=None if matched is None else Attack(**matched.model_dump(), known_90=ranks("matched_90")),
-    ).model_dump(mode="json")
+    )
+    promised = float(np.mean(k)) if original else None
+    return made.model_copy(update=judged(made, require, promised, found)).model_dump(mode="json")
 
 
 def _ranks(linkage: Linkage, k: float | NDArray[np.float64], *, posterior: bool) -> Ranks:

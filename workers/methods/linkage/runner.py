@@ -116,11 +116,12 @@ class LinkageRunner:
 
     def finish(self, state: Attacking, job: JobContext) -> Outcome:
         """Match all rows at once and say what was found; an audit has no release."""
+        spec = job.specification(LinkageSpec)
+        original = all(one.dataset_id == spec.dataset_id for one in job.releases.values())
         best: Mapping[str, Any]
         if state.best is not None:
             best = state.best
         elif state.release is None:
-            original = job.releases["release_id"].dataset_id == job.spec["dataset_id"]
             best = of_boxes(state.found["fit"], original=original)
         else:
             best = matched(job, state.release, state.knowledge[""], state.found["fit"])
@@ -131,6 +132,8 @@ class LinkageRunner:
             k=state.k,
             posterior=state.release is None or state.release.spec is not None,
             best={**best, "releases": state.releases},
+            require=spec.require,
+            original=original,
         )
         return Outcome(summary=result, result=result)
 

@@ -1,0 +1,40 @@
+"""Which releases the linkage audit can be made on: of their rows it is known which records they stand for."""
+
+from typing import Final
+
+from app.contracts.inputs import ReleaseInput
+
+#: Of these it has to be written which record a row stands for; records and boxes find each other.
+_BY_LINK: Final = ("uncertain", "condensation")
+
+
+def unlinked(base: str | None, previous: str | None) -> str | None:
+    """Why rows of a release stand for no records: of the base of its series, or of the version before it."""
+    if base is not None:
+        return f"it was made from {base} alone and tells no more than that one, which can be linked: name it"
+    if previous is not None:
+        return f"a new version shows rows of several versions in the boxes of {previous}: link the first one"
+    return None
+
+
+def unfit(release: ReleaseInput) -> str | None:
+    """Why it is not known which record a row of a release stands for."""
+    if release.method in _BY_LINK and not release.linked:
+        return (
+            "it is no longer known which record each row of this release stands for: its job or its original was "
+            "deleted; make the release again to audit it"
+        )
+    return unlinked(release.base, release.previous)
+
+
+def unfit_alone(release: ReleaseInput) -> str | None:
+    """Why a release cannot be linked by itself: boxes whose sides are no intervals of numbers."""
+    if release.method != "boxes":
+        return None
+    sets = [column.name.removesuffix("_set") for column in release.columns if column.type == "list"]
+    apart = sets or list(release.spec.get("ordinal") or ())
+    if apart:
+        return f"linkage takes releases of numbers; of this one {', '.join(map(repr, apart))} are sets or orders"
+    if release.spec.get("missing") == "pattern":
+        return "linkage takes releases without missing values (`missing: pattern` publishes them)"
+    return None

@@ -1,0 +1,106 @@
+"""What the linkage audit says against a release: figures of the strongest attack, what is required, and a sentence."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from app.contracts.demands import LinkageDemands
+from app.contracts.findings import Finding, Severity
+from app.contracts.linkage import Joint, LinkageResult, Ranks
+from workers.algorithms.uncertain.linkage.attack import Linkage
+
+MEANING: Final = {
+    "mean_rank": "So many known records fit a row at least as well as its true one, on average: 1 names everybody.",
+    "share_rank_1": "Rows whose true record fits better than every other one: the best guess is right.",
+    "share_below_k": "Rows that fewer than k known records fit as well as the true one.",
+    "mean_posterior": "The probability that the adversary gives the true record, on average.",
+    "share_posterior_above_half": "Rows of which he would say that he knows whose they are.",
+    "share_of_these_right": "How often he is right with them.",
+    "known_90": "The same for somebody who knows nine of ten records.",
+    "with_scale_matching": "He also computes the scale of each record again, and compares it with the published one.",
+    "joint": "He also uses that a record stands behind one row only.",
+}
+_WIDER: Final = "a larger `k`, coarser columns or fewer kept ones leave more candidates"
+#: Demand, whether figures are to be at least the limit, and what is said of them.
+_SAID: Final = (
+    ("mean_rank", True, "is the mean rank of the true record"),
+    ("share_rank_1", False, "of the rows are fitted best by their true record"),
+    ("share_below_k", False, "of the rows are fitted by fewer than k records as well as by their true one"),
+    ("mean_posterior", False, "is the mean probability of the true record"),
+    ("share_posterior_above_half", False, "of the rows have a record that is more probable than not"),
+)
+#: Ranks of a release that keeps what it promises are k on average; so many standard errors below are no chance.
+_CHANCE: Final = 4.0
+
+
+def judged(
+    made: LinkageResult, require: LinkageDemands | None, promised: float | None, found: Mapping[str, Linkage]
+) -> dict[str, Any]:
+    """The fields of the result that judge it.
+
+    Parameters
+    ----------
+    made
+        Its figures.
+    require
+        What is demanded of them.
+    promised
+        The mean rank to be expected where nothing is demanded; None: he does not know the original.
+    found
+        The attacks.
+    """
+    findings = tuple(_broken(made, promised, found) if require is None else _missed(made, require))
+    return {
+        "passed": not findings,
+        "findings": findings,
+        "verdict": _verdict(made, passed=not findings),
+        "meaning": MEANING,
+    }
+
+
+def _attacks(made: LinkageResult) -> tuple[Ranks | Joint, ...]:
+    """Those of who knows all that there is to know."""
+    return tuple(one for one in (made, made.with_scale_matching, made.joint) if one is not None)
+
+
+def _worst(made: LinkageResult, name: str, *, least: bool) -> float | None:
+    """A figure of the strongest attack that has it."""
+    told = [figure for one in _attacks(made) if (figure := getattr(one, name, None)) is not None]
+    return (min if least else max)(told, default=None)
+
+
+def _missed(made: LinkageResult, require: LinkageDemands) -> Iterator[Finding]:
+    for name, least, what in _SAID:
+        limit = getattr(require, name)
+        if limit is None:
+            continue
+        figure = _worst(made, name, least=least)
+        if figure is None or (figure < limit - 1e-9 if least else figure > limit + 1e-9):
+            yield _finding(figure, limit, what)
+
+
+def _broken(made: LinkageResult, promised: float | None, found: Mapping[str, Linkage]) -> Iterator[Finding]:
+    """Whether an attack finds a mean rank below k that chance does not explain."""
+    if promised is None:
+        return
+    told = [
+        one.rank.mean() + _CHANCE * one.rank.std() / np.sqrt(len(one.rank))
+        for name, one in found.items()
+        if not name.endswith("_90")
+    ]
+    if min(told) < promised:
+        name, least, what = _SAID[0]
+        yield _finding(_worst(made, name, least=least), promised, what)
+
+
+def _finding(figure: float | None, limit: float, what: str) -> Finding:
+    shown = "an unknown number" if figure is None else f"{figure:.4g}"
+    detail = f"{shown} {what}, {limit:.4g} is the limit; {_WIDER}"
+    return Finding(audit="linkage", severity=Severity.HIGH, detail=detail, figure=figure, limit=limit)
+
+
+def _verdict(made: LinkageResult, *, passed: bool) -> str:
+    rank, first = (_worst(made, name, least=least) for name, least, _ in _SAID[:2])
+    told = f"Who knows the records finds the true one of a row at rank {rank:.4g} on average, and first for {first:.1%}"
+    return f"{told}{'' if passed else ': what is required is not met'}."
