@@ -115,26 +115,31 @@ def _united(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[
 @inner_kernel
 def _nominal_cut(words: WordArray, tried: IntArray, first: int, width: int) -> tuple[float, WordArray]:
     """Values that divide the boxes tried well, and how well: parts that no box joins, else the set of one of them."""
-    side, best = np.zeros(width, np.uint64), np.inf
+    side, other, best = np.zeros(width, np.uint64), np.zeros(width, np.uint64), np.inf
     parts, weight = _united(words, tried, first, width)
     if len(parts) > 1:
         here, there = 0, 0
-        for place in np.argsort(-weight):
+        for _ in range(len(parts)):
+            place = np.argmax(weight)
             if here <= there:
-                side |= parts[place]
                 here += weight[place]
+                for w in range(width):
+                    side[w] |= parts[place, w]
             else:
                 there += weight[place]
+            weight[place] = -1
         return _judged(here, there), side
-    for proposer in tried[:: max(len(tried) // 8, 1)]:
+    for turn in range(0, len(tried), max(len(tried) // 8, 1)):
         inside, outside = 0, 0
+        for w in range(width):
+            other[w] = words[tried[turn], first + w]
         for box in tried:
-            inside += _meets(words, box, first, words[proposer, first : first + width], width, False)
-            outside += _meets(words, box, first, words[proposer, first : first + width], width, True)
+            inside += _meets(words, box, first, other, width, False)
+            outside += _meets(words, box, first, other, width, True)
         judged = _judged(inside, outside)
         if judged < best and max(inside, outside) < len(tried):
             best = judged
-            side[:] = words[proposer, first : first + width]
+            side, other = other, side
     return best, side
 
 
@@ -165,14 +170,16 @@ def divided(  # noqa: C901
     while waiting:
         node, mine, its, own, allowed = waiting.pop()
         size = len(mine)
-        best, chosen, place, values = np.inf, _LEAF, 0.0, side[0]
+        best, chosen, at, values = np.inf, _LEAF, 0.0, side[0]
         if size > _FEW:
             count = min(size, _TRIED_OF_MANY if size > _MANY else _TRIED)
-            tried = np.arange(count) * size // count
+            tried = np.empty(count, np.int64)
+            for place in range(count):
+                tried[place] = place * size // count
             for j in range(n):
                 judged, cut = _numeric_cut(its, tried, j, spare)
                 if judged < best:
-                    best, chosen, place = judged, j, cut
+                    best, chosen, at = judged, j, cut
             for j in range(len(start) - 1):
                 judged, one = _nominal_cut(own, tried, start[j], start[j + 1] - start[j])
                 if judged < best:
@@ -181,9 +188,9 @@ def divided(  # noqa: C901
         here, there = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
         for box in range(size if chosen >= 0 else 0):
             if chosen < n:
-                here[box] = its[box, chosen] < place
-                there[box] = its[box, n + chosen] > place or not here[box]
-                touched = touched or (its[box, n + chosen] == place and here[box])
+                here[box] = its[box, chosen] < at
+                there[box] = its[box, n + chosen] > at or not here[box]
+                touched = touched or (its[box, n + chosen] == at and here[box])
             else:
                 first, width = start[chosen - n], start[chosen - n + 1] - start[chosen - n]
                 here[box] = _meets(own, box, first, values, width, False)
@@ -196,11 +203,16 @@ def divided(  # noqa: C901
             tree[node].column, tree[node].child, tree[node].size = _LEAF, filled, size
             filled += size
             continue
-        tree[node].column, tree[node].child, tree[node].size, tree[node].at = chosen, nodes, touched, place
+        tree[node].column, tree[node].child, tree[node].size, tree[node].at = chosen, nodes, touched, at
         if chosen >= n:
             if sides == len(side):
-                side = np.vstack((side, np.zeros_like(side)))
-            side[sides, : len(values)] = values
+                wider = np.zeros((2 * sides, broadest), np.uint64)
+                for row in range(sides):
+                    for w in range(broadest):
+                        wider[row, w] = side[row, w]
+                side = wider
+            for w in range(len(values)):
+                side[sides, w] = values[w]
             tree[node].at = sides
             sides += 1
         share = min(max(allowed * below // (below + above), below), allowed - above)
