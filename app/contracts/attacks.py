@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Share, check_different
 from app.contracts.demands import DeterminationDemands
+from app.contracts.examples import DATASET, RELEASE, Examples
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
@@ -29,6 +30,19 @@ class CompositionSpec(JobSpec):
     """What several releases of the same data tell together."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "what a release and those before it tell together": {
+            "release_ids": [RELEASE],
+            "sensitive": ["job"],
+        },
+        "tables that others released of the same people": {
+            "dataset_ids": [DATASET],
+            "dataset_id": DATASET,
+            "columns": ["region", "age"],
+            "k": 2,
+            "require": {"k": 2, "share_below": 0.01},
+        },
+    }
 
     method: Literal["composition"] = Field(description="What several releases tell together.")
     release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=50, description="Releases of this service.")
@@ -105,6 +119,14 @@ class DeterminationSpec(JobSpec):
     """Which values a release gives away although it names nobody."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "what a release gives away": {"release_ids": [RELEASE]},
+        "incomes in hundreds": {
+            "release_ids": [RELEASE],
+            "grid": {"income": 100.0},
+            "require": {"share_determined": 0.05, "share_certain": 0.2},
+        },
+    }
 
     method: Literal["determination"] = Field(description="Which values a release gives away.")
     release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=50, description="Releases, one by one.")

@@ -9,6 +9,7 @@ from app.contracts.base import MisplacedError
 from app.contracts.box_columns import BoxDomain, NominalColumn, Values, Width, check_values
 from app.contracts.box_statistics import MOST_STATISTICS, Statistic
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, ReleasingSpec
 
@@ -83,6 +84,20 @@ class BoxesSpec(ReleasingSpec):
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
     version: ClassVar[int] = 7  # 2: floor; 3, 7: as all releases; 4: columns of all types; 5: series; 6: versions
+    examples: ClassVar[Examples] = {
+        "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
+        "chosen statistics, rare records left out": {
+            **QUASI_IDENTIFIERS,
+            "k": 5,
+            "statistics": [
+                {"kind": "mean", "of": ["income"], "weight": 2.0},
+                {"kind": "regression", "of": ["income", "age"]},
+            ],
+            "rare_records": "dismiss",
+            "domains": {"age": [0, 120]},
+            "keep": ["job"],
+        },
+    }
 
     method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
     dataset_id: DatasetId | None = Field(  # type: ignore[assignment]  # what all others need, a series must not have

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from app.contracts.base import Contract
 from app.contracts.columns import ColumnName, Domain, Missing, check_different
+from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.jobs import JobKind, ReleasingSpec
 
 
@@ -13,6 +14,15 @@ class CondensationSpec(ReleasingSpec):
     """Condensation (Aggarwal and Yu 2004): pseudo-records drawn with the mean and covariance of groups."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    examples: ClassVar[Examples] = {
+        "pseudo-records": {**QUASI_IDENTIFIERS, "k": 20},
+        "with a column as it is": {
+            **QUASI_IDENTIFIERS,
+            "k": 20,
+            "keep": ["way"],
+            "labels": {"purpose": "teaching"},
+        },
+    }
 
     method: Literal["condensation"] = Field(description="Groups of k records, published as made-up records.")
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published condensed.")

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
 from app.contracts.findings import Finding
 from app.contracts.group_attacks import ClassifierReport
 from app.contracts.ids import DatasetId, JobId, ReleaseId
@@ -47,6 +48,20 @@ class _FilesSpec(JobSpec):
 
 class GroupProfileSpec(_FilesSpec):
     """What the rules see of places below, at and above their alpha."""
+
+    examples: ClassVar[Examples] = {
+        "what rules see of a file, at every grade": {
+            "dataset_ids": [DATASET],
+            "model_job_id": GROUP_JOB,
+            "places": [["R00"]],
+        },
+        "of a dataset, by a model from elsewhere": {
+            "dataset_ids": [DATASET],
+            "parameter": ["region"],
+            "model": {"variables": VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
+            "grid": [0.3, 0.5],
+        },
+    }
 
     method: Literal["group_profile"] = Field(description="The profile of a group's rules, place by place.")
     model_job_id: JobId | None = Field(default=None, description="A `group` job whose rules are the model.")
@@ -113,6 +128,20 @@ class GroupProfileSummary(GroupProfileResult):
 
 class SwapDetectionSpec(_FilesSpec):
     """What classifiers trained on the auxiliary data see of places."""
+
+    examples: ClassVar[Examples] = {
+        "what classifiers see of a file": {
+            "dataset_ids": [DATASET],
+            "model_job_id": GROUP_JOB,
+            "places": [["R00"]],
+        },
+        "of a dataset, without a column": {
+            "dataset_ids": [DATASET],
+            "model_job_id": GROUP_JOB,
+            "drop": ["sex"],
+            "sample": 2000,
+        },
+    }
 
     method: Literal["swap_detection"] = Field(description="Classifiers of who is the group's, place by place.")
     model_job_id: JobId = Field(description="A `group` job: who the group is, where that is told, and how it is read.")

@@ -8,6 +8,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.examples import DATASET, VARIABLES, Examples
 from app.contracts.ids import DatasetId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
@@ -77,6 +78,25 @@ class GroupSpec(JobSpec):
     """The attack on a group's anonymity: learn rules from one microfile, find outlier regions in another."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "can soldiers' regions be found?": {
+            "auxiliary_dataset_id": DATASET,
+            "vital": {"column": "job", "values": ["army"]},
+            "parameter": ["region"],
+            "variables": VARIABLES,
+            "search": {"method": "exhaustive"},
+        },
+        "soldiers of one sex, rules evolved": {
+            "auxiliary_dataset_id": DATASET,
+            "target_dataset_id": DATASET,
+            "vital": [{"column": "job", "values": ["army"]}, {"column": "sex", "values": [1]}],
+            "parameter": ["region"],
+            "variables": VARIABLES,
+            "recode": {"auxiliary": {"way": {"2": 1}}, "target": {"way": {"2": 1}}},
+            "search": {"method": "evolution", "generations": 20, "runs": 2},
+            "outliers": {"exclude": [["R00"]]},
+        },
+    }
 
     method: Literal["group"] = Field(description="The attack on a group's anonymity.")
     auxiliary_dataset_id: DatasetId = Field(

@@ -6,6 +6,7 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.boxes import BoxesSpec
+from app.contracts.examples import QUASI_IDENTIFIERS, RELEASE, Examples
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import DatasetJobSpec, JobKind, JobSpec, ReleasingSpec
@@ -28,6 +29,14 @@ class InfluenceSpec(JobSpec):
     """What single records decide of a release: the job again without each of them, and with it moved."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "what single records decide": {"release_ids": [RELEASE], "records": 1},
+        "no published number may follow a record": {
+            "release_ids": [RELEASE],
+            "records": 1,
+            "require": {"slope": 0.2},
+        },
+    }
 
     method: Literal["influence"] = Field(description="What single records decide of what is published.")
     release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=10, description="Releases, one by one.")
@@ -81,6 +90,15 @@ class FrontierSpec(_OfBoxes):
     """What each k costs: boxes again and again, nothing published."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "what each k costs": {**QUASI_IDENTIFIERS, "k": [2, 3]},
+        "for one mean, in public limits": {
+            **QUASI_IDENTIFIERS,
+            "k": [2, 4],
+            "statistics": [{"kind": "mean", "of": ["income"]}],
+            "domains": {"age": [0, 120]},
+        },
+    }
 
     method: Literal["frontier"] = Field(description="What each k costs.")
     k: tuple[Annotated[int, Field(strict=True, ge=1, le=2**53)], ...] = Field(

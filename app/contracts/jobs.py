@@ -7,6 +7,7 @@ from pydantic import Field, WithJsonSchema
 
 from app.contracts.base import Contract, Instant, Labels
 from app.contracts.demands import Demand
+from app.contracts.examples import Examples
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
@@ -69,6 +70,8 @@ class JobSpec(Contract):
     version: ClassVar[int] = 1
     #: The oldest version that is still understood, for jobs that were accepted before an upgrade.
     oldest: ClassVar[int] = 1
+    #: Bodies as somebody might send them: the document shows them, tests send them.
+    examples: ClassVar[Examples] = {}
 
     method: str = Field(description="What is to be done, and the name by which specifications are told apart.")
     seed: Seed | None = Field(

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import check_different
 from app.contracts.demands import LinkageDemands
+from app.contracts.examples import DATASET, RELEASE, Examples
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
@@ -20,6 +21,14 @@ class LinkageSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
     version: ClassVar[int] = 3  # 2: `release_ids`; 3: `require`
+    examples: ClassVar[Examples] = {
+        "with the original": {"release_id": RELEASE},
+        "with a dataset that the adversary knows": {
+            "release_id": RELEASE,
+            "dataset_id": DATASET,
+        },
+        "several releases jointly": {"release_ids": [RELEASE]},
+    }
 
     method: Literal["linkage"] = Field(description="The linkage attack on a release.")
     release_id: ReleaseId | None = Field(

@@ -7,6 +7,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, check_different
+from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
 from app.contracts.ids import DatasetId, JobId
 from app.contracts.jobs import JobKind, ReleasingSpec
 from app.contracts.microfiles import (
@@ -166,6 +167,22 @@ class SwapsSpec(ReleasingSpec):
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
     version: ClassVar[int] = 3  # `profile`, `decoys`
+    examples: ClassVar[Examples] = {
+        "every outlier that a group job found": {
+            "dataset_id": DATASET,
+            "parameter": ["region"],
+            "model_job_id": GROUP_JOB,
+            "search": {"method": "assignment"},
+        },
+        "one region, by a rule of one's own": {
+            "dataset_id": DATASET,
+            "parameter": ["region"],
+            "model": {"variables": VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
+            "mask": [{"value": "R04", "at_most": 12}],
+            "drop": ["job"],
+            "search": {"method": "memetic", "population": 30, "pairs": 12, "generations": 50},
+        },
+    }
 
     method: Literal["swaps"] = Field(description="Outlier regions masked by records that exchange their regions.")
     parameter: tuple[ColumnName, ...] = Field(

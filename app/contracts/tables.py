@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.demands import MissingCells, TableDemands, unmet_needs
+from app.contracts.examples import DATASET, Examples
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
@@ -33,6 +34,21 @@ class TableSpec(JobSpec):
     """The measures of the field on a dataset or a release."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "what is demanded of a table that others anonymized": {
+            "dataset_id": DATASET,
+            "quasi_identifiers": ["region", "age", "sex"],
+            "sensitive": ["job"],
+            "require": {"k": 5, "l": 2, "t": 0.3},
+        },
+        "a sample, and sums by region that are to be published": {
+            "dataset_id": DATASET,
+            "quasi_identifiers": ["region", "age"],
+            "missing": "matches_anything",
+            "sampling_fraction": 0.01,
+            "sums": [{"of": "income", "by": ["region"]}],
+        },
+    }
 
     method: Literal["table"] = Field(description="The measures of the field on one table.")
     dataset_id: DatasetId | None = Field(default=None, description="A table as it was uploaded, anonymized or not.")

@@ -8,6 +8,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.jobs import JobKind, ReleasingSpec
 
 NotNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
@@ -56,6 +57,21 @@ class UncertainSpec(ReleasingSpec):
     """Uncertain k-anonymity: noise just large enough that k records fit, published with its size."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    examples: ClassVar[Examples] = {
+        "noise of one size for all": {
+            **QUASI_IDENTIFIERS,
+            "k": 5,
+            "scales": "common",
+        },
+        "uniform noise, fitted to cells of the data": {
+            **QUASI_IDENTIFIERS,
+            "k": 5,
+            "model": "uniform",
+            "scales": "shared",
+            "minimum_scale": {"income": 100.0},
+            "allow_repeat": True,
+        },
+    }
 
     method: Literal["uncertain"] = Field(description="Uncertain k-anonymity: noise, published with its size.")
     columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")

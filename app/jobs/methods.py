@@ -1,7 +1,12 @@
-"""What every method fills in and refuses before one of its jobs is accepted."""
+"""What every method fills in and refuses before one of its jobs is accepted.
+
+Rules are found by the method's name, as its runner is on the other side: `check`, and `fill` where there is one, of
+`app/jobs/<method>.py`.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 from app.contracts import linkable
@@ -9,19 +14,7 @@ from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
 from app.contracts.method import Method
 from app.contracts.methods import FOR_ALL, METHODS, answering
 from app.errors import FieldError, pointer
-from app.jobs import (
-    attacks,
-    boxes,
-    condensation,
-    group_audits,
-    groups,
-    influence,
-    linkage,
-    queries,
-    swaps,
-    tables,
-    uncertain,
-)
+from app.jobs import attacks, group_audits, groups, influence, queries, tables
 from app.jobs.inputs import Given
 
 
@@ -47,15 +40,11 @@ class Rules:
     fill: Callable[[Any, Given], Any] = as_asked
 
 
-RULES: Final[dict[str, Rules]] = {
-    "boxes": Rules(boxes.check, boxes.fill),
-    "uncertain": Rules(uncertain.check, uncertain.fill),
-    "condensation": Rules(condensation.check),
-    "swaps": Rules(swaps.check, swaps.fill),
+#: Rules that stand in a module with those of other methods or under another name, or that there are none of.
+NAMED: Final[dict[str, Rules]] = {
     "group": Rules(groups.check, groups.fill),
     "group_profile": Rules(group_audits.check_profile, group_audits.fill_profile),
     "swap_detection": Rules(group_audits.check_detection, group_audits.fill_detection),
-    "linkage": Rules(linkage.check, linkage.fill),
     "table": Rules(tables.check),
     "composition": Rules(attacks.check_composition, attacks.fill_composition),
     "determination": Rules(attacks.check_determination),
@@ -68,6 +57,16 @@ RULES: Final[dict[str, Rules]] = {
     "release_report": Rules(nothing_wrong),
     "job_report": Rules(nothing_wrong),
 }
+
+
+def _usual(method: str) -> Rules:
+    """`check` of the module that has the method's name, and its `fill` where it has one."""
+    module = import_module(f"app.jobs.{method}")
+    return Rules(module.check, getattr(module, "fill", as_asked))
+
+
+#: method -> its rules.
+RULES: Final[dict[str, Rules]] = {method: NAMED.get(method) or _usual(method) for method in METHODS}
 
 
 def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:

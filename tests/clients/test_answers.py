@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.api.openapi import document
-from app.api.schemas.examples import DATASET, GROUP_JOB, RELEASE
+from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
 from app.contracts.jobs import JobKind
 from app.contracts.methods import methods_of
 from tests.clients.conformity import Conformity

@@ -34,6 +34,10 @@ PLANTED = [
     ("workers/algorithms/core/planted14.py", "import app.errors", "Algorithms are pure"),
     ("workers/algorithms/core/planted15.py", "import workers.algorithms.boxes", "Families of algorithms"),
     ("workers/methods/boxes/planted16.py", "import polars", "Frames stay"),
+    ("workers/methods/condensation/planted18.py", "import workers.methods.swaps.release", "No method knows another"),
+    ("workers/methods/table/planted19.py", "import workers.methods.boxes.reading", "No method knows another"),
+    ("workers/methods/released/planted20.py", "import workers.methods.boxes.reading", "No method knows another"),
+    ("workers/methods/released/planted21.py", "import workers.methods.microfile.files", "What methods share"),
     ("app/api/planted17.py", "import celery", "sent to through app.queue only"),
 ]
 

@@ -6,7 +6,7 @@ from app.contracts.ids import Named, naming_fields
 from app.contracts.jobs import JobKind
 from app.contracts.method import Method
 from app.contracts.methods import METHODS, NOT_BUILT, SPECS
-from app.jobs.methods import RULES
+from app.jobs.methods import NAMED, RULES
 from workers.engine.gate import COMPOSED
 from workers.engine.registry import RUNNERS, known
 
@@ -14,7 +14,8 @@ EACH = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 
 
 def test_every_method_has_its_rules_and_its_runner_and_nothing_else_has() -> None:
-    assert set(RULES) == set(METHODS)
+    assert set(NAMED) <= set(RULES) == set(METHODS)
+    assert all(callable(rules.check) and callable(rules.fill) for rules in RULES.values())
     assert set(RUNNERS) == set(SPECS)
     assert not set(METHODS) & {name for names in NOT_BUILT.values() for name in names}
 

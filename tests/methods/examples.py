@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from app.api.schemas.examples import ANONYMIZATIONS, AUDITS, CLASSES, COUNTS, DATASET, GROUP_JOB, RELEASE
+from app.api.schemas.examples import ANONYMIZATIONS, AUDITS, CLASSES, COUNTS
+from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
 from app.contracts.methods import METHODS
 from tests.methods.bases import microfile
 from tests.methods.in_process import Bench

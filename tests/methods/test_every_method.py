@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from app.api.schemas.examples import DATASET
+from app.contracts.examples import DATASET
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, Queue
 from app.contracts.methods import METHODS

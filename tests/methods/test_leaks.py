@@ -17,6 +17,7 @@ from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseFormat
 from tests import patient
 from tests.methods.asking import succeed, upload
+from tests.methods.examples import examples
 from tests.methods.marked import Marks, unwrapped
 from tests.methods.roundings import Roundings
 from tests.service import Service
@@ -30,15 +31,14 @@ STATISTICS = [
 ]  # fmt: skip
 RARE, HIDDEN, TERM, SOURCE = "Marked-Zürich-4711", "marked column", "marked term", "marked file of ours"
 _QUASI = {"columns": ["wealth", "debt"], "k": 5}
-#: Releases of every method; what is asked of each later.
-ASKED: dict[str, dict[str, Any]] = {
+#: Releases that are asked for by bodies of their own; what is asked of each later. Of other methods: `_examples`.
+_CHOSEN: dict[str, dict[str, Any]] = {
     "boxes": {"method": "boxes", "columns": ["wealth", "debt", "town"], "k": 5, "keep": ["sex"], "missing": "pattern"},
     "boxes with means": {"method": "boxes", **_QUASI, "statistics": STATISTICS, "content": "rounded_means"},
     "boxes, rare ones left out": {"method": "boxes", **_QUASI, "statistics": STATISTICS[:4], "rare_records": "dismiss"},
     "uncertain": {"method": "uncertain", **_QUASI, "keep": ["sex"]},
-    "condensation": {"method": "condensation", **_QUASI, "keep": ["sex"]},
     "swaps": {
-        "method": "swaps", "parameter": ["region"], "drop": ["wealth", "debt", "town", "person", HIDDEN],
+        "method": "swaps", "parameter": ["region"], "drop": ["wealth", "debt", "income", "town", "person", HIDDEN],
         "mask": [{"value": ["R1"], "at_most": 12}], "search": {"method": "assignment"}, "profile": [0.5], "decoys": 0.0,
         "model": {
             "variables": [
@@ -48,6 +48,15 @@ ASKED: dict[str, dict[str, Any]] = {
         },
     },
 }  # fmt: skip
+
+
+def _examples() -> dict[str, dict[str, Any]]:
+    """The examples of the methods that have no body here: the people have the columns of which those speak."""
+    chosen = {asked["method"] for asked in _CHOSEN.values()}
+    return {name: body for name, body in examples(making_releases=True) if body["method"] not in chosen}
+
+
+ASKED = _CHOSEN | _examples()
 FORMATS = [each.value for each in ReleaseFormat]
 #: Of the address of a release: what readers may ask of it beside what there is to read.
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -86,9 +95,13 @@ def people() -> pl.DataFrame:
         "person": [f"Marked-{n:03}-{draw.bytes(5).hex()}" for n in range(PEOPLE)],
         "wealth": amounts(draw),
         "debt": amounts(draw),
+        "income": amounts(draw),
         "town": [RARE, *town[1:]],
         "sex": draw.choice(["f", "m"], PEOPLE),
         "age": np.where(young, draw.integers(18, 25, PEOPLE), draw.integers(35, 80, PEOPLE)),
+        "hours": draw.integers(10, 60, PEOPLE),
+        "way": draw.integers(1, 4, PEOPLE),
+        "job": draw.choice(["army", "other"], PEOPLE),
         "region": [f"R{each}" for each in region],
         HIDDEN: draw.integers(10**13, 10**14, PEOPLE),
     })  # fmt: skip
@@ -113,7 +126,7 @@ def published(service: Service, client: httpx.Client) -> Published:
     """One release of each kind, of marked people, each kind of people of its own: no release is composed."""
     frame, jobs, marks = people(), {}, set[str | float]({RARE, HIDDEN, TERM, SOURCE})
     for place, (name, asked) in enumerate(ASKED.items()):
-        moved = frame.with_columns(pl.col("wealth", "debt") + 17 * place, pl.col("person") + f"-{place}")
+        moved = frame.with_columns(pl.col("wealth", "debt", "income") + 17 * place, pl.col("person") + f"-{place}")
         if "pattern" not in str(asked):
             moved = moved.with_columns(pl.col("town").fill_null("Oslo"))
         labels = {"same_data_as": "none", "name": SOURCE}
@@ -122,6 +135,7 @@ def published(service: Service, client: httpx.Client) -> Published:
         marks |= {
             *moved["wealth"],
             *moved["debt"],
+            *moved["income"],
             *moved["person"],
             *map(float, moved[HIDDEN]),
             *restricted(jobs[name]),

@@ -1,35 +1,12 @@
 """Bodies as somebody might send them, shown in the OpenAPI document; tests send all of them.
 
-They speak of one file: people with region, age, hours of work, way to work, income, sex, job. Ids stand for real ones.
+Those of methods that are asked for by a body of their own stand with their specifications (`JobSpec.examples`).
 """
 
 from typing import Any, Final
 
-DATASET: Final = "ds_0123456789abcdef01234567"
-RELEASE: Final = "rel_0123456789abcdef01234567"
-GROUP_JOB: Final = "job_0123456789abcdef01234567"
-
-_QUASI_IDENTIFIERS: Final = {"dataset_id": DATASET, "columns": ["age", "income"]}
-_VARIABLES: Final[list[dict[str, Any]]] = [
-    {
-        "column": "age",
-        "range": [18, 60],
-        "terms": [
-            {"name": "young", "shape": "pi", "points": [10, 18, 24, 30]},
-            {"name": "middle", "shape": "gaussian", "sigma": 4, "centre": 35},
-        ],
-    },
-    {
-        "column": "hours",
-        "range": [1, 80],
-        "terms": [
-            {"name": "usual", "shape": "triangle", "points": [30, 40, 50]},
-            {"name": "long", "shape": "trapezoid", "points": [40, 50, 80, 80]},
-        ],
-    },
-    {"column": "way", "range": [1, 3], "terms": [{"name": "walks", "shape": "range", "points": [3, 3]}]},
-    {"column": "income", "range": [0, 100000]},
-]
+from app.contracts.jobs import JobKind
+from app.contracts.methods import methods_of
 
 Examples = dict[str, dict[str, Any]]
 
@@ -38,169 +15,16 @@ def _named(examples: dict[str, Any]) -> Examples:
     return {summary: {"summary": summary, "value": value} for summary, value in examples.items()}
 
 
-ANONYMIZATIONS: Final = _named(
-    {
-        "boxes: means, variances and correlations": {"method": "boxes", **_QUASI_IDENTIFIERS, "k": 5},
-        "boxes: chosen statistics, rare records left out": {
-            "method": "boxes",
-            **_QUASI_IDENTIFIERS,
-            "k": 5,
-            "statistics": [
-                {"kind": "mean", "of": ["income"], "weight": 2.0},
-                {"kind": "regression", "of": ["income", "age"]},
-            ],
-            "rare_records": "dismiss",
-            "domains": {"age": [0, 120]},
-            "keep": ["job"],
-        },
-        "uncertain: noise of one size for all": {
-            "method": "uncertain",
-            **_QUASI_IDENTIFIERS,
-            "k": 5,
-            "scales": "common",
-        },
-        "uncertain: uniform noise, fitted to cells of the data": {
-            "method": "uncertain",
-            **_QUASI_IDENTIFIERS,
-            "k": 5,
-            "model": "uniform",
-            "scales": "shared",
-            "minimum_scale": {"income": 100.0},
-            "allow_repeat": True,
-        },
-        "condensation: pseudo-records": {"method": "condensation", **_QUASI_IDENTIFIERS, "k": 20},
-        "condensation: with a column as it is": {
-            "method": "condensation",
-            **_QUASI_IDENTIFIERS,
-            "k": 20,
-            "keep": ["way"],
-            "labels": {"purpose": "teaching"},
-        },
-        "swaps: every outlier that a group job found": {
-            "method": "swaps",
-            "dataset_id": DATASET,
-            "parameter": ["region"],
-            "model_job_id": GROUP_JOB,
-            "search": {"method": "assignment"},
-        },
-        "swaps: one region, by a rule of one's own": {
-            "method": "swaps",
-            "dataset_id": DATASET,
-            "parameter": ["region"],
-            "model": {"variables": _VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
-            "mask": [{"value": "R04", "at_most": 12}],
-            "drop": ["job"],
-            "search": {"method": "memetic", "population": 30, "pairs": 12, "generations": 50},
-        },
-    }
-)
+def _of(kind: JobKind) -> Examples:
+    return _named({
+        f"{method.name}: {told}": {"method": method.name, **body}
+        for method in methods_of(kind)
+        for told, body in method.spec.examples.items()
+    })  # fmt: skip
 
-AUDITS: Final = _named(
-    {
-        "group: can soldiers' regions be found?": {
-            "method": "group",
-            "auxiliary_dataset_id": DATASET,
-            "vital": {"column": "job", "values": ["army"]},
-            "parameter": ["region"],
-            "variables": _VARIABLES,
-            "search": {"method": "exhaustive"},
-        },
-        "group: soldiers of one sex, rules evolved": {
-            "method": "group",
-            "auxiliary_dataset_id": DATASET,
-            "target_dataset_id": DATASET,
-            "vital": [{"column": "job", "values": ["army"]}, {"column": "sex", "values": [1]}],
-            "parameter": ["region"],
-            "variables": _VARIABLES,
-            "recode": {"auxiliary": {"way": {"2": 1}}, "target": {"way": {"2": 1}}},
-            "search": {"method": "evolution", "generations": 20, "runs": 2},
-            "outliers": {"exclude": [["R00"]]},
-        },
-        "group_profile: what rules see of a file, at every grade": {
-            "method": "group_profile",
-            "dataset_ids": [DATASET],
-            "model_job_id": GROUP_JOB,
-            "places": [["R00"]],
-        },
-        "group_profile: of a dataset, by a model from elsewhere": {
-            "method": "group_profile",
-            "dataset_ids": [DATASET],
-            "parameter": ["region"],
-            "model": {"variables": _VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
-            "grid": [0.3, 0.5],
-        },
-        "swap_detection: what classifiers see of a file": {
-            "method": "swap_detection",
-            "dataset_ids": [DATASET],
-            "model_job_id": GROUP_JOB,
-            "places": [["R00"]],
-        },
-        "swap_detection: of a dataset, without a column": {
-            "method": "swap_detection",
-            "dataset_ids": [DATASET],
-            "model_job_id": GROUP_JOB,
-            "drop": ["sex"],
-            "sample": 2000,
-        },
-        "linkage: with the original": {"method": "linkage", "release_id": RELEASE},
-        "linkage: with a dataset that the adversary knows": {
-            "method": "linkage",
-            "release_id": RELEASE,
-            "dataset_id": DATASET,
-        },
-        "linkage: several releases jointly": {"method": "linkage", "release_ids": [RELEASE]},
-        "composition: what a release and those before it tell together": {
-            "method": "composition",
-            "release_ids": [RELEASE],
-            "sensitive": ["job"],
-        },
-        "composition: tables that others released of the same people": {
-            "method": "composition",
-            "dataset_ids": [DATASET],
-            "dataset_id": DATASET,
-            "columns": ["region", "age"],
-            "k": 2,
-            "require": {"k": 2, "share_below": 0.01},
-        },
-        "determination: what a release gives away": {"method": "determination", "release_ids": [RELEASE]},
-        "determination: incomes in hundreds": {
-            "method": "determination",
-            "release_ids": [RELEASE],
-            "grid": {"income": 100.0},
-            "require": {"share_determined": 0.05, "share_certain": 0.2},
-        },
-        "influence: what single records decide": {"method": "influence", "release_ids": [RELEASE], "records": 1},
-        "influence: no published number may follow a record": {
-            "method": "influence",
-            "release_ids": [RELEASE],
-            "records": 1,
-            "require": {"slope": 0.2},
-        },
-        "frontier: what each k costs": {"method": "frontier", **_QUASI_IDENTIFIERS, "k": [2, 3]},
-        "frontier: for one mean, in public limits": {
-            "method": "frontier",
-            **_QUASI_IDENTIFIERS,
-            "k": [2, 4],
-            "statistics": [{"kind": "mean", "of": ["income"]}],
-            "domains": {"age": [0, 120]},
-        },
-        "table: what is demanded of a table that others anonymized": {
-            "method": "table",
-            "dataset_id": DATASET,
-            "quasi_identifiers": ["region", "age", "sex"],
-            "sensitive": ["job"],
-            "require": {"k": 5, "l": 2, "t": 0.3},
-        },
-        "table: a sample, and sums by region that are to be published": {
-            "method": "table",
-            "dataset_id": DATASET,
-            "quasi_identifiers": ["region", "age"],
-            "missing": "matches_anything",
-            "sampling_fraction": 0.01,
-            "sums": [{"of": "income", "by": ["region"]}],
-        },
-    }
-)
+
+ANONYMIZATIONS: Final = _of(JobKind.ANONYMIZATION)
+AUDITS: Final = _of(JobKind.AUDIT)
 
 COUNTS: Final = _named(
     {
