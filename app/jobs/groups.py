@@ -9,6 +9,7 @@ from app.contracts.recoding import unparsable
 from app.errors import FieldError, pointer
 from app.jobs.harmonising import (
     Harmonised,
+    cannot_hold,
     wrong_division,
     wrong_parameter,
     wrong_parameter_values,
@@ -73,7 +74,7 @@ def _auxiliary(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
         for place, value in enumerate(one.values):
             if unparsable(value, kind):
                 at = _vital(spec, index, "values", place)
-                yield FieldError(at, f"column {one.column!r} of {told} is {kind}: no such value")
+                yield FieldError(at, cannot_hold(f"column {one.column!r} of {told}", kind))
     yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
 
 
@@ -99,4 +100,4 @@ def _vital_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
         for place, value in enumerate(one.values):
             if kind is not None and unparsable(value, kind):
                 at = _vital(spec, index, "values", place)
-                yield FieldError(at, f"column {one.column!r} of the target dataset is {kind}: no such value")
+                yield FieldError(at, cannot_hold(f"column {one.column!r} of the target dataset", kind))

@@ -6,12 +6,26 @@ which columns there are then and of which type, without a record at hand; worker
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.contracts.microfiles import Derived, Recodings, Variable
 from app.contracts.recoding import recoded_type, unparsable
 from app.errors import FieldError, pointer
+
+#: How a value of each type is written.
+_WRITTEN: Final = {
+    ColumnType.INTEGER: "an integer",
+    ColumnType.NUMBER: "a number",
+    ColumnType.BOOLEAN: "true or false",
+    ColumnType.DATE: "a date such as 2026-01-31",
+    ColumnType.STRING: "a string",
+}
+
+
+def cannot_hold(column: str, kind: ColumnType) -> str:
+    """What is said of a value that no column of this type has; the value itself is not quoted."""
+    return f"{column} is {kind} and cannot hold this value: give {_WRITTEN[kind]}"
 
 
 class Harmonised:
@@ -26,9 +40,10 @@ class Harmonised:
         """Everything wrong with the recoding; `where` is its pointer."""
         for name, recoding in self._recodings.items():
             sources = recoding.columns if isinstance(recoding, Derived) else (name,)
+            made = f", from which {name!r} is made" if isinstance(recoding, Derived) else ""
             for source in sources:
                 if source not in self._types:
-                    yield FieldError(where + pointer(name), f"the dataset has no column {source!r}")
+                    yield FieldError(where + pointer(name), f"the dataset has no column {source!r}{made}")
             if all(source in self._types for source in sources):
                 yield from self._wrong_values(where + pointer(name), name, recoding)
 
@@ -36,13 +51,13 @@ class Harmonised:
         if not isinstance(recoding, Derived):
             for value in recoding:
                 if unparsable(value, self._types[name]):
-                    yield FieldError(where + pointer(value), f"column {name!r} is {self._types[name]}: no such value")
+                    yield FieldError(where + pointer(value), cannot_hold(f"column {name!r}", self._types[name]))
             return
         for index, case in enumerate(recoding.cases):
             for column, values in case.when.items():
                 if any(unparsable(value, self._types[column]) for value in values):
-                    told = f"column {column!r} is {self._types[column]}: no such value"
-                    yield FieldError(where + pointer("cases", index, "when", column), told)
+                    at = where + pointer("cases", index, "when", column)
+                    yield FieldError(at, cannot_hold(f"column {column!r}", self._types[column]))
 
     def type_of(self, name: str) -> ColumnType | None:
         """The type of a harmonised column; None if there is no such column."""
@@ -79,13 +94,13 @@ def wrong_variables(
         if kind is None:
             yield FieldError(at + "/column", f"{told} has no column {name!r}")
         elif kind not in NUMERIC:
-            yield FieldError(
-                at + "/column", f"column {name!r} of {told} is {kind}, not numeric; `recode` can make numbers of it"
-            )
+            detail = f"column {name!r} of {told} is {kind}, not numeric; map its values to numbers with `recode`"
+            yield FieldError(at + "/column", detail)
         elif file.all_missing(name, rows):
-            yield FieldError(at + "/range", f"column {name!r} of {told} has no values: no record would be left")
+            yield FieldError(at + "/range", f"column {name!r} of {told} is empty: no record would remain")
         elif (summary := file.summary_of(name)) is not None and _unreachable(summary, variable.range):
-            yield FieldError(at + "/range", f"no record of {told} has {name!r} inside this range")
+            low, high = variable.range
+            yield FieldError(at + "/range", f"no record of {told} has {name!r} in [{low:g}, {high:g}]; widen the range")
 
 
 def _unreachable(summary: NumericSummary, accepted: tuple[float, float]) -> bool:
@@ -105,7 +120,8 @@ def wrong_division(name: str, file: Harmonised, *, where: str, told: str) -> Ite
     if file.type_of(name) is None:
         yield FieldError(where, f"{told} has no column {name!r}")
     elif (summary := file.summary_of(name)) is not None and summary.infinite:
-        yield FieldError(where, f"column {name!r} of {told} has {summary.infinite} infinite values")
+        values = "1 infinite value" if summary.infinite == 1 else f"{summary.infinite} infinite values"
+        yield FieldError(where, f"column {name!r} of {told} has {values}; replace them or divide by another column")
 
 
 def wrong_parameter_values(
@@ -116,8 +132,9 @@ def wrong_parameter_values(
     for index, value in enumerate(values):
         at = where + pointer(index) + inner
         if len(value) != len(kinds):
-            yield FieldError(at, f"a value per parameter column is needed: {len(kinds)}, not {len(value)}")
+            columns = ", ".join(map(repr, parameter))
+            yield FieldError(at, f"expected one value for each parameter column ({columns}), got {len(value)}")
             continue
         for name, kind, part in zip(parameter, kinds, value, strict=True):
             if kind is not None and unparsable(part, kind):
-                yield FieldError(at, f"column {name!r} is {kind}: no such value")
+                yield FieldError(at, cannot_hold(f"column {name!r}", kind))

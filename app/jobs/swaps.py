@@ -83,7 +83,10 @@ def _model_job(job: JobInput | None) -> Iterator[FieldError]:
 
 def _variables(model: Model, file: Harmonised, profile: Profile) -> Iterator[FieldError]:
     for error in wrong_variables(model.variables, file, where=model.where, told="the dataset", rows=profile.rows):
-        yield error if model.where.startswith("/model/") else FieldError(model.where, f"the model's {error.detail}")
+        if model.where.startswith("/model/"):
+            yield error
+        else:
+            yield FieldError(model.where, f"the model does not fit this dataset: {error.detail}")
 
 
 def _parameter(spec: SwapsSpec, model: Model, file: Harmonised) -> Iterator[FieldError]:

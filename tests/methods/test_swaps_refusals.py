@@ -70,7 +70,7 @@ def asked(small: str, **changes: Any) -> dict[str, Any]:
         ({"model": MODEL | {"variables": [VARIABLES[0] | {"column": "state"}], "rules": [{"terms": [1]}]}},
          "/model/variables/0/column", "not numeric"),
         ({"model": MODEL | {"variables": [VARIABLES[0] | {"range": [200, 300]}], "rules": [{"terms": [1]}]}},
-         "/model/variables/0/range", "no record"),
+         "/model/variables/0/range", "widen"),
         ({"model": MODEL | {"recode": {"sex": {"x": 1}}}}, "/model/recode/sex/x", "is integer"),
         ({"mask": "everything"}, "/mask", ""),
         ({"mask": []}, "/mask", ""),
@@ -84,7 +84,7 @@ def asked(small: str, **changes: Any) -> dict[str, Any]:
         ({"mask": [{"value": "R01", "at_most": 1}], "targets": ["R01"]}, "/mask/0/value", "one of `targets`"),
         ({"mask": [{"value": "R01", "at_least": 9}], "targets": ["R02"]}, "/mask/0/value", "not one of `targets`"),
         ({"mask": [{"value": "R01", "at_least": 9}], "sources": ["R01"]}, "/mask/0/value", "one of `sources`"),
-        ({"mask": [{"value": ["R01", "x"], "at_most": 1}]}, "/mask/0/value", "1, not 2"),
+        ({"mask": [{"value": ["R01", "x"], "at_most": 1}]}, "/mask/0/value", "('region'), got 2"),
         ({"mask": [{"value": ["R01"], "at_most": 1}, {"value": "R01", "at_most": 2}]}, "/mask/1/value", "twice"),
         ({"parameter": ["sex"], "mask": [{"value": "she", "at_most": 1}]}, "/mask/0/value", "is integer"),
         ({"parameter": ["sex"], "mask": [{"value": 1, "at_most": 1}, {"value": 1.0, "at_most": 1}]},
@@ -106,6 +106,16 @@ def test_what_cannot_be_done_is_refused_at_its_place(
     there: Bench, change: dict[str, Any], pointer: str, says: str
 ) -> None:
     refused(there, asked("small", **change), pointer, says)
+
+
+def test_a_model_that_does_not_fit_the_dataset_is_refused_where_it_is_named(there: Bench) -> None:
+    there.job("attack", {
+        "method": "group", "auxiliary_dataset_id": "small", "vital": [{"column": "job", "values": ["army"]}],
+        "parameter": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
+    })  # fmt: skip
+    there.upload("bare", microfile(3, regions=4, people=20, bases={1: 8}).drop("hours"))
+    spec = asked("bare", model=None, model_job_id="attack", drop=None)
+    refused(there, spec, "/model_job_id", "does not fit this dataset: the dataset has no column 'hours'")
 
 
 @pytest.mark.parametrize(
