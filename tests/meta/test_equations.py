@@ -1,4 +1,4 @@
-"""The table of equations names functions and tests that exist."""
+"""The tables of equations name functions and tests that exist, and so do the examples beside them."""
 
 import ast
 import importlib
@@ -15,6 +15,8 @@ ROWS = re.findall(
     re.MULTILINE,
 )
 
+EXAMPLES = re.findall(r"^```python\n(.+?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
 
 def test_every_row_of_a_table_of_equations_is_read() -> None:
     tables = re.findall(r"^\| equation \| function \| test \|\n\|[-|]+\|\n((?:\|.*\n?)+)", TEXT, re.MULTILINE)
@@ -30,3 +32,15 @@ def test_the_function_and_the_test_of_an_equation_exist(equation: str, function:
         node.name for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.FunctionDef)
     }
     assert wanted in defined, equation
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[str(place) for place in range(len(EXAMPLES))])
+def test_what_an_example_imports_is_there(example: str) -> None:
+    found: dict[str, object] = {}
+    tree = ast.parse(example)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            exec(compile(ast.Module([node], []), "example", "exec"), found)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in found:
+            assert hasattr(found[node.value.id], node.attr), ast.unparse(node)
