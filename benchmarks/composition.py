@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.methods.in_process import Bench  # noqa: E402
 from workers.algorithms.tables import locating  # noqa: E402
+from workers.frames import originals  # noqa: E402
 from workers.methods.composition.runner import CompositionRunner  # noqa: E402
-from workers.methods.released import placing  # noqa: E402
 
 COLUMNS = [f"x{j}" for j in range(5)]
 
@@ -59,7 +59,7 @@ def main() -> None:
         finding += time.process_time() - begun
         return found
 
-    placing.locate = timed
+    originals.locate = timed
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         bench.dataset("data", mixture(parser.parse_args().rows))

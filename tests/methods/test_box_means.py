@@ -22,6 +22,7 @@ from surebox_verify.released.boxes import has_means, meaning_of, read_boxes
 from tests.methods.in_process import Bench, Done
 from workers.frames.generalized import Meanings
 from workers.frames.ledger import write_ledger
+from workers.frames.originals import Originals
 from workers.methods.context import InputFile
 from workers.methods.released.composed import Earlier, repeated_content
 from workers.methods.released.placing import located
@@ -89,7 +90,7 @@ def test_intervals_hold_the_means_of_the_records_in_the_boxes(bench: Bench, name
     assert "level_mean_lo" not in rows.columns, "an order has no mean"
     assert "means-inside-boxes" in draft.flags
     dataset = bench.files[InputFile.DATASET, "people"]
-    place = located(dataset, path, telling_boxes(spec, rows.columns), Meanings(spec["ordinal"])).places
+    place = located(Originals(dataset), path, telling_boxes(spec, rows.columns), Meanings(spec["ordinal"])).places
     box = _boxes_of(rows)
     frame = people().with_columns(place=pl.Series(place)).filter(pl.col("place") >= 0)
     published = 0

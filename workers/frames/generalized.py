@@ -86,7 +86,7 @@ def generalized(
     bounded = [one for one in wanted if one.form is Form.BOUNDS]
     others = [one for one in wanted if one.form is not Form.BOUNDS]
     for one in bounded:
-        ends = [_ranked(table.column(name), meanings.orders.get(one.name)) for name in one.columns]
+        ends = [ranked(table.column(name), meanings.orders.get(one.name)) for name in one.columns]
         bounds.append([np.where(np.isnan(end), -np.inf, end) for end in ends])
         codes += [grouped((end + 0.0).view(np.int64)).of_record.astype(np.int32) for end in bounds[-1]]
     for one in others:
@@ -125,43 +125,8 @@ def _once(
     return table.take(pa.array(found.first)), found.of_record
 
 
-def records_for(
-    path: Path, boxes: Generalized, meanings: Meanings = Meanings()
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Records of an original as these boxes speak of them.
-
-    Parameters
-    ----------
-    path
-        The typed copy.
-    boxes
-        Their columns are the original's.
-    meanings
-        How values are read.
-
-    Returns
-    -------
-    Numbers, shape (N, n), minus infinity where missing; and codes in the books, shape (N, m), the book's length where
-    missing and one more where no box has the value.
-    """
-    with pq.ParquetFile(path, pre_buffer=False) as file:
-        table = file.read(columns=list(dict.fromkeys((*boxes.numeric, *boxes.nominal))))
-        rows = file.metadata.num_rows
-    numbers = np.empty((rows, len(boxes.numeric)))
-    for j, name in enumerate(boxes.numeric):
-        column = _ranked(table.column(name), meanings.orders.get(name))
-        numbers[:, j] = np.where(np.isnan(column), -np.inf, column)
-    codes = np.empty((rows, len(boxes.nominal)), dtype=np.int64)
-    for j, name in enumerate(boxes.nominal):
-        found, members = members_of(table.column(name), Form.PLAIN)
-        place = {value: code for code, value in enumerate(boxes.books[j])}
-        strange = place.get(meanings.merged.get(name, MISSING), len(place) + 1)
-        known = [place.get(next(iter(one)), strange) for one in members]
-        codes[:, j] = np.array([*known, len(place)])[found]
-    return numbers, codes
-
-
-def _ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.float64]:
+def ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.float64]:
+    """Numbers of a column, or the ranks of its values in an order; NaN where missing."""
     if order is None:
         return as_numbers(column)
     ranks = pc.index_in(column, value_set=pa.array(order).cast(column.type)).cast(pa.float64())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workers.algorithms.tables.locating import locate
+from workers.algorithms.tables.locating import locate, near
 
 
 def cells(draw: np.random.Generator, cuts: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -101,3 +101,17 @@ def test_many_copies_of_one_box_are_no_reason_to_divide_for_ever() -> None:
     assert locate(x, nothing, lower, upper, ()).tolist() == [0, 1, 3, 5, -1]
     assert locate(x, nothing, lower[:0], upper[:0], ()).tolist() == [-1] * 5
     assert locate(x[:0], nothing[:0], lower, upper, ()).tolist() == []
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 7])
+def test_an_order_of_near_records_has_each_once_and_neighbours_closer_than_by_chance(columns: int) -> None:
+    draw = np.random.default_rng(columns)
+    x = draw.lognormal(size=(20_000, columns))
+    x[:50] = -np.inf  # missing
+    order = near(list(x.T))
+    assert (np.sort(order) == np.arange(len(x))).all()
+    rank = np.argsort(np.argsort(x, axis=0), axis=0)[:, :5]
+    apart = np.abs(np.diff(rank[order], axis=0)).mean()
+    assert apart < 0.6 * np.abs(np.diff(rank, axis=0)).mean()
+    assert near([np.empty(0)]).tolist() == []
+    assert sorted(near([np.full(3, 1.0)]).tolist()) == [0, 1, 2]

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import IndexArray, IntArray
 
 _LARGEST_KEY: Final = 1 << 62
+_DENSE: Final = 4  # keys that may occur, of as many records: below it a table is looked up, not a hash
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -59,6 +61,24 @@ def _group(key: IntArray, table: IntArray, of_record: IntArray, first: IntArray,
     return found
 
 
+@kernel
+def _numbered(key: IntArray, low: int, table: NDArray[np.int32]) -> tuple[IntArray, IntArray, IntArray]:
+    """The same for keys from `low` on that lie close: `table` (-1) has a place for each of them."""
+    of_record = np.empty(len(key), np.int64)
+    first, size = np.empty(min(len(key), len(table)), np.int64), np.empty(min(len(key), len(table)), np.int64)
+    found = 0
+    for i in range(len(key)):
+        number = table[key[i] - low]
+        if number < 0:
+            number = found
+            table[key[i] - low] = number
+            first[number], size[number] = i, 0
+            found += 1
+        of_record[i] = number
+        size[number] += 1
+    return of_record, first[:found].copy(), size[:found].copy()
+
+
 def grouped(key: IntArray) -> Classes:
     """Records by their keys.
 
@@ -72,6 +92,9 @@ def grouped(key: IntArray) -> Classes:
         O(N).
     """
     count = len(key)
+    low, high = int(key.min(initial=0)), int(key.max(initial=0))
+    if high - low < _DENSE * count:
+        return Classes(*_numbered(key, low, np.full(high - low + 1, -1, dtype=np.int32)))
     table = np.full(1 << max(2 * count - 1, 1).bit_length(), -1, dtype=np.int64)
     of_record, first, size = (np.empty(count, dtype=np.int64) for _ in range(3))
     found = _group(key, table, of_record, first, size)

@@ -20,6 +20,7 @@ from workers.algorithms.tables.composition import ABSENT
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import Meanings, kept_together
+from workers.frames.originals import Originals
 from workers.methods.boxes.columns import Shown
 from workers.methods.boxes.requests import left_out
 from workers.methods.boxes.series import (
@@ -82,7 +83,7 @@ def _places(job: JobContext, spec: BoxesSpec, released: ReleasedBoxes) -> NDArra
     """Box of each record of today; ABSENT where there is none."""
     told, columns = spec.model_dump(mode="json"), [one.name for one in job.releases[PREVIOUS].columns]
     meanings = Meanings(told["ordinal"], merged_values(told))
-    found = located(job.dataset_path(), job.release_path(PREVIOUS), telling_boxes(told, columns), meanings)
+    found = located(Originals(job.dataset_path()), job.release_path(PREVIOUS), telling_boxes(told, columns), meanings)
     box_of = np.full(int(found.of_row.max(initial=-1)) + 1, ABSENT, dtype=np.int64)
     box_of[found.of_row] = released.of_row
     return np.where(found.places == ABSENT, ABSENT, box_of[found.places])

@@ -14,6 +14,7 @@ from workers.algorithms.tables.classes import grouped
 from workers.algorithms.tables.composition import ABSENT, Noise, Placed
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import Meanings, kept_together
+from workers.frames.originals import Originals
 from workers.methods.context import JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
@@ -71,10 +72,10 @@ def placed(job: JobContext, found: Sequence[Source]) -> list[Placed]:
     """
     shared = tuple(name for name in found[0].kept if all(name in one.kept for one in found)) if found else ()
     kept = kept_together([one.path for one in found], shared)
-    places = []
+    places, original = [], Originals(job.dataset_path())
     for at, (one, shown) in enumerate(zip(found, kept, strict=True)):
         job.tick(0.1 + 0.6 * at / len(found), "places")
-        there = located(job.dataset_path(), one.path, one.wanted, one.meanings, numbered=one.numbered)
+        there = located(original, one.path, one.wanted, one.meanings, numbered=one.numbered)
         if (there.places == ABSENT).all():
             detail = "no record of the original lies in any row of this table"
             raise InvalidError.at(f"/{one.role}", detail)

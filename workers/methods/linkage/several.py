@@ -22,6 +22,7 @@ from workers.algorithms.uncertain.linkage.several import Found, Groups, Noisy, a
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import Meanings
+from workers.frames.originals import Originals
 from workers.methods.context import JobContext
 from workers.methods.linkage.knowledge import KNOWN_SHARE
 from workers.methods.released.densities import released_densities
@@ -65,7 +66,8 @@ def attack_together(job: JobContext) -> Jointly:
     """
     releases = listed(job.releases, "release_ids")
     rows = job.datasets["dataset_id"].rows
-    places = [_places(job, role, one) for role, one in releases.items() if one.method == "boxes"]
+    original = Originals(job.dataset_path())
+    places = [_places(job, original, role, one) for role, one in releases.items() if one.method == "boxes"]
     noisy = [_noisy(job, role, one, rows) for role, one in releases.items() if one.method == "uncertain"]
     present = np.zeros(rows, dtype=np.bool_)
     for where in (*places, *(one.row for one in noisy)):
@@ -87,10 +89,10 @@ def attack_together(job: JobContext) -> Jointly:
     return Jointly(found, int(present.sum()), rows, least, _best(made))
 
 
-def _places(job: JobContext, role: str, release: ReleaseInput) -> NDArray[np.int64]:
+def _places(job: JobContext, original: Originals, role: str, release: ReleaseInput) -> NDArray[np.int64]:
     wanted = telling_boxes(release.spec, {column.name for column in release.columns})
     meanings = Meanings(release.spec.get("ordinal") or {}, merged_values(release.spec))
-    return located(job.dataset_path(), job.release_path(role), wanted, meanings, numbered=BOX).places
+    return located(original, job.release_path(role), wanted, meanings, numbered=BOX).places
 
 
 def _noisy(job: JobContext, role: str, release: ReleaseInput, rows: int) -> Noisy:

@@ -17,6 +17,7 @@ from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
 from workers.frames.hashed_cells import columns_of
 from workers.frames.ledger import Ledger, fewest_changed, read_ledger, same_rows, smallest_box
+from workers.frames.originals import Originals
 from workers.methods.released.earlier import OPAQUE, Earlier
 from workers.methods.released.placing import located
 
@@ -210,10 +211,10 @@ def _compose(
     boxes = [one for one in releases if one.columns]
     common = sorted(set.intersection(*(set(one.keep) for one in boxes))) if boxes else []
     kept = kept_together([one.path for one in boxes], common)
-    person = spec.get("person")
+    person, original = spec.get("person"), Originals(dataset)
     return compose(
         CompositionRequest(
-            releases=[_placed(dataset, one, numbers) for one, numbers in zip(boxes, kept, strict=True)],
+            releases=[_placed(dataset, original, one, numbers) for one, numbers in zip(boxes, kept, strict=True)],
             k=limit_of(spec),
             persons=None if person is None else coded_columns(dataset, [person])[0].codes.astype(np.int64),
             sensitive=[one.codes.astype(np.int64) for one in coded_columns(dataset, sensitive)],
@@ -232,11 +233,11 @@ def _diversity(found: Composed | None, names: Sequence[str]) -> dict[str, Divers
     }
 
 
-def _placed(dataset: Path, release: Ledger, kept: NDArray[np.int64]) -> Placed:
+def _placed(dataset: Path, original: Originals, release: Ledger, kept: NDArray[np.int64]) -> Placed:
     """Box of each record, absent where no row of the box has the record's kept values; and what the rows show."""
     there = frozenset(columns_of(dataset))
     wanted = [one for one in release.columns if one.name in there]
-    found = located(dataset, release.path, wanted, release.meanings)
+    found = located(original, release.path, wanted, release.meanings)
     places = found.places
     if release.keep and there.issuperset(release.keep):
         mine, theirs = kept_together([dataset, release.path], release.keep)

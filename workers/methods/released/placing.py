@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.quasi_identifiers import QuasiIdentifier
-from workers.algorithms.tables.locating import locate
-from workers.frames.generalized import Meanings, generalized, records_for
+from workers.frames.generalized import Meanings, generalized
+from workers.frames.originals import Originals
 
 #: The column of a release of boxes in which they are numbered.
 BOX: Final = "box"
@@ -33,14 +33,19 @@ class Located:
 
 
 def located(
-    original: Path, table: Path, wanted: Sequence[QuasiIdentifier], meanings: Meanings, *, numbered: str | None = None
+    original: Originals,
+    table: Path,
+    wanted: Sequence[QuasiIdentifier],
+    meanings: Meanings,
+    *,
+    numbered: str | None = None,
 ) -> Located:
     """The box of every record.
 
     Parameters
     ----------
     original
-        The typed copy of the records.
+        The records, the same ones for all tables.
     table
         The Parquet file with boxes.
     wanted
@@ -51,5 +56,4 @@ def located(
         Its column with numbers of boxes, if it has one.
     """
     boxes = generalized(table, wanted, meanings, numbered=numbered)
-    numbers, codes = records_for(original, boxes, meanings)
-    return Located(locate(numbers, codes, boxes.lower, boxes.upper, boxes.sets), boxes.of_row)
+    return Located(original.places(boxes, meanings), boxes.of_row)
