@@ -24,16 +24,30 @@ from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
 
 
-def cut(nominal: tuple[NominalColumn, ...], omega: np.ndarray, k: int, method: Method) -> list[set[int]]:
+def cut(
+    nominal: tuple[NominalColumn, ...],
+    omega: np.ndarray,
+    k: int,
+    method: Method,
+    values: int = cutting.STEP_VALUES,
+) -> list[set[int]]:
     """Values of the boxes of one nominal column."""
     codes = nominal[0].codes
     costs = Costs(np.empty(0), (omega,), (), np.empty(0, np.float32))
     demands = BoxConstraints()
     state = cutting.init(np.empty((len(codes), 0)), nominal, k=k, costs=costs, method=method, demands=demands)
     while not cutting.done(state):
-        state = cutting.step(state)
+        state = cutting.step(state, values=values)
     found = cutting.result(state)
     return [set(codes[found.order[a:b]].tolist()) for a, b in zip(found.starts[:-1], found.starts[1:], strict=True)]
+
+
+@pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
+def test_cuts_do_not_depend_on_how_much_is_done_in_a_step(method: Method) -> None:
+    rng = np.random.default_rng(8)
+    nominal = (NominalColumn(rng.integers(0, 12, 300).astype(np.int32), 12),)
+    omega = rng.uniform(0.2, 3.0, 12)
+    assert cut(nominal, omega, 20, method, values=1) == cut(nominal, omega, 20, method)
 
 
 def test_one_cut_of_a_nominal_column_is_the_cheapest_of_its_order() -> None:

@@ -25,6 +25,19 @@ def condensed(x: np.ndarray, k: int, seed: int) -> condensation.Condensed:
     return condensation.result(state, rng)
 
 
+def test_groups_do_not_depend_on_how_much_is_done_in_a_step() -> None:
+    x, made, steps = np.random.default_rng(11).normal(size=(400, 2)), [], []
+    for visited in (1, condensation.STEP_VISITED):
+        rng = np.random.default_rng(5)
+        state, count = condensation.init(x, 4, rng), 0
+        while not condensation.done(state):
+            state, count = condensation.step(state, rng, visited=visited), count + 1
+        made.append(condensation.result(state, rng))
+        steps.append(count)
+    assert steps[0] > 10 * steps[1]
+    assert np.array_equal(made[0].z, made[1].z)
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 300), columns=st.integers(1, 4), k=st.integers(1, 12))
 def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, rows: int, columns: int, k: int) -> None:

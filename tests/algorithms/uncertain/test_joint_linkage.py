@@ -20,6 +20,17 @@ def run(state: joint.JointState) -> joint.JointState:
     return state
 
 
+@pytest.mark.parametrize(("rows", "iterations"), [(1, 1), (7, 7)])
+def test_probabilities_do_not_depend_on_how_much_is_done_in_a_step(rows: int, iterations: int) -> None:
+    x, densities, order = drawn(np.random.default_rng(4), 30, 0.3)
+    usual = run(joint.init(densities, x, order, np.arange(30)))
+    state, steps = joint.init(densities, x, order, np.arange(30)), 0
+    while not joint.done(state):
+        state, steps = joint.step(state, rows=rows, iterations=iterations), steps + 1
+    assert steps == -(-30 // rows) + -(-usual.scaled // iterations)
+    assert np.array_equal(joint.matching(state), joint.matching(usual))
+
+
 @pytest.mark.parametrize("known", [40, 70])
 def test_all_rows_together_are_the_scaled_matrix_of_all_fits(known: int) -> None:
     rng = np.random.default_rng(3)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from workers.algorithms.uncertain.density.densities import Densities, loadings
-from workers.algorithms.uncertain.linkage.attack import Linkage, Matching, attack, init
+from workers.algorithms.uncertain.linkage.attack import Linkage, Matching, attack, done, init, result, step
 from workers.algorithms.uncertain.linkage.summary import summary
 
 
@@ -51,6 +51,17 @@ def test_ranks_and_posteriors_are_those_of_the_definition(
     ranks, posteriors = plain(held, x, x)
     assert found.rank.tolist() == ranks.tolist()
     assert found.posterior == pytest.approx(posteriors, rel=2e-4)
+
+
+def test_ranks_do_not_depend_on_how_many_rows_are_tried_in_a_step() -> None:
+    x, held = drawn(3, 60, 2, "gaussian", turned=False)
+    state, steps = init(held, x, x, np.random.default_rng(0)), 0
+    while not done(state):
+        state, steps = step(state, rows=7), steps + 1
+    usual = attack(init(held, x, x, np.random.default_rng(0)))
+    assert steps == -(-60 // 7)
+    assert np.array_equal(result(state).rank, usual.rank)
+    assert np.array_equal(result(state).posterior, usual.posterior)
 
 
 def test_the_expected_rank_is_that_of_the_calibrations_formula() -> None:

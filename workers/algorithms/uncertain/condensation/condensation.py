@@ -16,7 +16,7 @@ agrees, its pseudo-records agree too and publish the value, as any box of k equa
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from workers.algorithms.uncertain.condensation.kernels import gather
 
 Stage: TypeAlias = Literal["groups", "records"]
 
-_BUDGET = 30_000_000  # records visited in a step
+STEP_VISITED: Final = 30_000_000  # records visited in a step
 _BATCH = 4096  # groups whose records are made at once
 _BLOCK = 16
 
@@ -122,13 +122,14 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> CondensationState:
     )
 
 
-def step(state: CondensationState, rng: np.random.Generator) -> CondensationState:
+def step(state: CondensationState, rng: np.random.Generator, *, visited: int = STEP_VISITED) -> CondensationState:
     """Go on by a fraction of a second.
 
     Parameters
     ----------
     state : from `init` or `step`; used up.
     rng : seeded by the operating system in production.
+    visited : records looked at for groups, at least one group's.
     """
     if len(state.starts):
         return _make(state, rng)
@@ -140,7 +141,7 @@ def step(state: CondensationState, rng: np.random.Generator) -> CondensationStat
         return _gathered(state)
     if state.search.left[1] < len(state.search.rows) // 2 and _worth_halving(state, state.search):
         return replace(state, search=None)
-    return _gather(state, state.search)
+    return _gather(state, state.search, visited)
 
 
 def done(state: CondensationState) -> bool:
@@ -192,7 +193,7 @@ def _worth_halving(state: CondensationState, search: Search) -> bool:
     return len(search.rows) > 8 * max(state.k, _BLOCK)
 
 
-def _gather(state: CondensationState, search: Search) -> CondensationState:
+def _gather(state: CondensationState, search: Search, visited: int) -> CondensationState:
     """Groups within the budget. In the tree records are numbered by `search.rows`, which is their seed order too."""
     least = max(state.k, len(search.rows) // 2 if _worth_halving(state, search) else 0)
     local = np.full(len(search.rows), -1, dtype=np.int64)
@@ -203,7 +204,7 @@ def _gather(state: CondensationState, search: Search) -> CondensationState:
         least,
         state.groups,
         state.k,
-        _BUDGET,
+        visited,
         search.y,
         search.record,
         search.place,

@@ -23,6 +23,7 @@ Which row belongs to which record no release says; an audit needs it from the jo
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, check_densities
 from workers.algorithms.uncertain.linkage.kernels import rank_rows
 
-_BATCH = 512  # rows of a step, each thread's part a sixteenth
+STEP_ROWS: Final = 512  # of a step, each thread's part a sixteenth
 _PARTS = 16
 _BLOCK = 64
 _NEGLECT = 1e-4  # share of a posterior's denominator that may be passed over
@@ -173,25 +174,26 @@ def _features(
     return np.maximum(tau, _EXACT), known, own, seen
 
 
-def step(state: LinkageState) -> LinkageState:
+def step(state: LinkageState, *, rows: int = STEP_ROWS) -> LinkageState:
     """Try some rows.
 
     Parameters
     ----------
     state : from `init` or `step`; used up.
+    rows : how many.
     """
-    last = min(state.tried + _BATCH, len(state.rows))
+    last = min(state.tried + rows, len(state.rows))
     edges = state.tried + np.arange(_PARTS + 1) * (last - state.tried) // _PARTS
     held = state.densities
     passed, weight = np.zeros(len(state.rows)), state.posterior
 
     def part(span: slice) -> None:
-        rows = state.rows[span]
-        axes = np.empty((0, 0, 0)) if held.axes is None else np.ascontiguousarray(held.axes[rows])
+        tried = state.rows[span]
+        axes = np.empty((0, 0, 0)) if held.axes is None else np.ascontiguousarray(held.axes[tried])
         rank_rows(
-            state.truth[rows],
-            state.centre[rows],
-            state.scale[rows],
+            state.truth[tried],
+            state.centre[tried],
+            state.scale[tried],
             axes,
             held.unit,
             held.model == "gaussian",

@@ -26,9 +26,10 @@ from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, standardised
 
 NEAREST: Final = 50
-_ROWS: Final = 4_000  # of a step
 _ITERATIONS: Final = 60
-_AT_ONCE: Final = 3  # iterations of a step
+#: Of a step: rows whose candidates are found, or iterations.
+STEP_ROWS: Final = 4_000
+STEP_ITERATIONS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -122,19 +123,20 @@ def init(
     )
 
 
-def step(state: JointState) -> JointState:
+def step(state: JointState, *, rows: int = STEP_ROWS, iterations: int = STEP_ITERATIONS) -> JointState:
     """Find the candidates of some rows, or scale the probabilities of all a few times; `state` is used up."""
     if state.place < len(state.rows):
-        return _found(state)
+        return _found(state, rows)
     column = np.ones(len(state.candidates)) if state.column is None else state.column
     weight = np.exp(state.fit)
     exact = len(state.rows) == len(state.candidates)
-    for _ in range(_AT_ONCE):
+    count = min(iterations, _ITERATIONS - state.scaled)
+    for _ in range(count):
         row = 1.0 / (weight * column[state.candidate]).sum(axis=1)
         given = np.bincount(state.candidate.ravel(), weights=(weight * row[:, None]).ravel(), minlength=len(column))
         full = np.divide(1.0, given, out=np.ones(len(column)), where=given > 0.0)
         column = full if exact else np.minimum(full, 1.0)
-    return replace(state, column=column, scaled=state.scaled + _AT_ONCE)
+    return replace(state, column=column, scaled=state.scaled + count)
 
 
 def done(state: JointState) -> bool:
@@ -171,8 +173,8 @@ def matching(state: JointState) -> FloatArray:
     return _probabilities(state, column)
 
 
-def _found(state: JointState) -> JointState:
-    last = min(state.place + _ROWS, len(state.rows))
+def _found(state: JointState, count: int) -> JointState:
+    last = min(state.place + count, len(state.rows))
     rows = state.rows[state.place : last]
     held, wanted = state.densities, state.fit.shape[1]
     near = min(2 * wanted, len(state.candidates))

@@ -7,6 +7,7 @@ Sources: science.md section 1 ("From half-widths to a real subdivision") and sec
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from workers.algorithms.boxes.partition.partition import Method, Partition
 from workers.algorithms.boxes.sides import NominalColumn
 
 _METHODS: dict[Method, int] = {"optimal": OPTIMAL, "fast": FAST, "mondrian": MONDRIAN}
-_BUDGET = 30_000_000  # row values per step: about 0.3 s
+STEP_VALUES: Final = 30_000_000  # of rows, looked at in a step: about 0.3 s
 _BLOCK = 4_096
 _SORTING = 16
 _WAITING = 192
@@ -138,15 +139,15 @@ def _tree(size: int, runs: IntArray, k: int) -> Tree:
     return tree
 
 
-def step(state: MixedState) -> MixedState:
-    """Cut for about a third of a second."""
+def step(state: MixedState, *, values: int = STEP_VALUES) -> MixedState:
+    """Cut for about a third of a second, by values looked at."""
     tree = state.tree
     tree.counters[2] = 0
-    while tree.counters[1] > 0 and tree.counters[2] < _BUDGET:
+    while tree.counters[1] > 0 and tree.counters[2] < values:
         node = int(tree.waiting[tree.counters[1] - 1])
         first, last = (int(end) for end in tree.span[node])
         if state.span[1] > 0:
-            _go_on(state)
+            _go_on(state, values)
         elif last - first < 2 * state.k:
             tree.counters[1] -= 1
         elif last - first <= state.room.sorted.shape[1]:
@@ -157,7 +158,7 @@ def step(state: MixedState) -> MixedState:
     return state
 
 
-def _go_on(state: MixedState) -> None:
+def _go_on(state: MixedState, values: int) -> None:
     """Sort a block's records along the next axis, or cut them; write back the order in which cuts leave them."""
     first, last, floor, axis = (int(each) for each in state.span)
     records, room, tree, m = state.records, state.room, state.tree, int(state.span[1] - state.span[0])
@@ -183,7 +184,7 @@ def _go_on(state: MixedState) -> None:
         state.demands,
         state.ruled,
         tree,
-        _BUDGET,
+        values,
     )
     if tree.counters[1] == floor:
         records.order[first:last] = records.order[first + room.sorted[n, :m]]
