@@ -8,9 +8,11 @@ from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Share, check_different
 from app.contracts.demands import DeterminationDemands
 from app.contracts.examples import DATASET, RELEASE, Examples
+from app.contracts.families import Diverse
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.table_results import AskedColumn
 
 
 class CompositionDemands(Contract):
@@ -83,13 +85,8 @@ class CompositionSpec(JobSpec):
         return self
 
 
-class ComposedColumn(Contract):
+class ComposedColumn(Diverse, AskedColumn):
     """A sensitive column over the persons that cannot be told apart."""
-
-    column: str = Field(description="As named.")
-    l: int = Field(description="Distinct values in the least diverse group.")  # noqa: E741
-    alpha: float = Field(description="Greatest share of one value in a group.")
-    homogeneous: float = Field(description="Share of records whose group has one value.")
 
 
 class CompositionResult(Contract):

@@ -54,10 +54,15 @@ class BetaLikeness(Contract):
     enhanced_holds: bool = Field(description="Whether no value gains more than min(basic, -ln q).")
 
 
-class SensitiveColumn(Contract):
-    """The measures of one sensitive column."""
+class AskedColumn(Contract):
+    """A column that the specification names."""
 
     column: str = Field(description="As named.")
+
+
+class SensitiveColumn(AskedColumn):
+    """The measures of one sensitive column."""
+
     values: int = Field(description="Different values; a missing one is one of them.")
     alpha: float = Field(description="Largest share of one value in a class.")
     l: LDiversity = Field(description="Diversity.")  # noqa: E741

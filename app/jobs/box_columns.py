@@ -10,7 +10,7 @@ from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
 from app.errors import FieldError, pointer
-from app.jobs.columns import named, outside, wrong_column, wrong_numbers
+from app.jobs.columns import missing_values, named, outside, wrong_column, wrong_numbers
 
 #: Texts of which nearly every record has its own are names, not classes.
 _NAMES: Final = 0.9
@@ -65,9 +65,7 @@ def _unusable(
 ) -> Iterator[FieldError]:
     where = pointer("columns", index)
     if spec.missing is MissingValues.REFUSE and lacks_values(spec, column, kind):
-        yield FieldError(
-            where, f"column {column.name!r} has {column.missing} missing values: {_ways_out(column, kind)}"
-        )
+        yield FieldError(where, f"{missing_values(column)}: {_ways_out(column, kind)}")
     if column.name in profile.numeric and kind in (ColumnKind.NUMBER, ColumnKind.INTEGER):
         yield from wrong_numbers(where, column, profile.numeric[column.name])
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
@@ -155,7 +153,7 @@ def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile
         if (wrong := wrong_column(name, columns, numeric=field == "survey_weight")) is not None:
             yield FieldError(pointer(field), wrong)
         elif columns[name].missing:
-            yield FieldError(pointer(field), f"column {name!r} has {columns[name].missing} missing values")
+            yield FieldError(pointer(field), missing_values(columns[name]))
         elif name in spec.columns:
             yield FieldError(pointer(field), f"{name!r} is one of `columns`")
     name = spec.survey_weight

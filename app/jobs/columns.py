@@ -67,17 +67,31 @@ def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
         if spec.missing is Missing.REFUSE and column.missing:
             yield FieldError(
                 pointer("columns", index),
-                f"column {name!r} has {column.missing} missing values: `missing: drop` leaves those records out",
+                f"{missing_values(column)}: `missing: drop` leaves those records out",
             )
         yield from wrong_numbers(pointer("columns", index), column, summary)
         if name in spec.domains and outside(summary, spec.domains[name]):
             yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
 
 
+def missing_values(column: DatasetColumn) -> str:
+    """What is said of a column with missing values, before what may be done about them."""
+    return f"column {column.name!r} has {_counted(column.missing, 'missing')}"
+
+
+def infinite_values(told: str, summary: NumericSummary) -> str:
+    """What is said of a column with infinite values."""
+    return f"column {told} has {_counted(summary.infinite, 'infinite')}; upload it with finite numbers"
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"1 {kind} value" if count == 1 else f"{count} {kind} values"
+
+
 def wrong_numbers(where: str, column: DatasetColumn, summary: NumericSummary) -> Iterator[FieldError]:
     """Numbers of a column that a computation with doubles cannot take; `where` is the pointer to its name."""
     if summary.infinite:
-        yield FieldError(where, f"column {column.name!r} has {summary.infinite} infinite values")
+        yield FieldError(where, infinite_values(repr(column.name), summary))
     if column.type is ColumnType.INTEGER and _size(summary) > EXACT_INTEGER:
         yield FieldError(where, f"column {column.name!r} has integers beyond 2^53 in size")
     elif _size(summary) > LARGEST:

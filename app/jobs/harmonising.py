@@ -12,6 +12,7 @@ from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSu
 from app.contracts.microfiles import Derived, Recodings, Variable
 from app.contracts.recoding import recoded_type, unparsable
 from app.errors import FieldError, pointer
+from app.jobs.columns import infinite_values
 
 #: How a value of each type is written.
 _WRITTEN: Final = {
@@ -120,8 +121,7 @@ def wrong_division(name: str, file: Harmonised, *, where: str, told: str) -> Ite
     if file.type_of(name) is None:
         yield FieldError(where, f"{told} has no column {name!r}")
     elif (summary := file.summary_of(name)) is not None and summary.infinite:
-        values = "1 infinite value" if summary.infinite == 1 else f"{summary.infinite} infinite values"
-        yield FieldError(where, f"column {name!r} of {told} has {values}; replace them or divide by another column")
+        yield FieldError(where, infinite_values(f"{name!r} of {told}", summary))
 
 
 def wrong_parameter_values(

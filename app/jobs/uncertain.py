@@ -9,6 +9,7 @@ from app.contracts.uncertain import CELL, DISMISS, Scales, Scaling, UncertainSpe
 from app.errors import FieldError, pointer
 from app.jobs.columns import (
     complete_records,
+    missing_values,
     named,
     wrong_column,
     wrong_columns,
@@ -109,9 +110,7 @@ def _k_of_records(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]
         yield FieldError("/k_column", wrong)
         return
     if columns[name].missing:
-        yield FieldError(
-            "/k_column", f"column {name!r} has {columns[name].missing} missing values: every record needs a k"
-        )
+        yield FieldError("/k_column", f"{missing_values(columns[name])}: every record needs a k")
     if (summary := profile.numeric.get(name)) is not None:
         yield from wrong_numbers("/k_column", columns[name], summary)
         yield from _k_out_of_range(summary, complete_records(spec, profile))

@@ -1,5 +1,6 @@
 """The audit `composition`: its figures, what is required of them, and the whole in a sentence."""
 
+from dataclasses import asdict
 from typing import Final
 
 from app.contracts.attacks import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
@@ -42,7 +43,7 @@ def result(
         expected_below=found.expected_below,
         changed=found.changed,
         sensitive=tuple(
-            ComposedColumn(column=name, l=one.l, alpha=one.alpha, homogeneous=one.homogeneous)
+            ComposedColumn(column=name, **asdict(one))
             for name, one in zip(spec.sensitive, found.diversity, strict=True)
         ),
         passed=True,

@@ -1,6 +1,7 @@
 """What releases of the same data leave together, from their ledgers and the records of today."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -227,10 +228,7 @@ def _compose(
 def _diversity(found: Composed | None, names: Sequence[str]) -> dict[str, Diverse]:
     if found is None:
         return {}
-    return {
-        name: Diverse(l=one.l, alpha=one.alpha, homogeneous=one.homogeneous)
-        for name, one in zip(names, found.diversity, strict=True)
-    }
+    return {name: Diverse(**asdict(one)) for name, one in zip(names, found.diversity, strict=True)}
 
 
 def _placed(dataset: Path, original: Originals, release: Ledger, kept: NDArray[np.int64]) -> Placed:

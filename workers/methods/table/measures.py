@@ -122,10 +122,10 @@ def told(seen: Neighbourhoods, column: Sensitive, demanded_l: int | None) -> Tol
 class Without:
     """The table without one quasi-identifier, and that one alone."""
 
-    k: int
-    unique: int
-    classes: int
-    alone: int
+    k_without: int
+    unique_without: int
+    classes_without: int
+    unique_alone: int
 
 
 def without(audited: Audited, column: int, *, anything: bool) -> Without:

@@ -1,6 +1,6 @@
 """The audit `table`: everything measured, in the words of the contract."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,7 +163,7 @@ def _risks(seen: Neighbourhoods, population: NDArray[np.float64] | None, thresho
     people = size.astype(np.float64) if population is None else population
 
     def told(risk: Risk) -> told_as.AdversaryRisk:
-        return told_as.AdversaryRisk(highest=risk.highest, average=risk.average, share_above=risk.share_above)
+        return told_as.AdversaryRisk(**asdict(risk))
 
     return told_as.Risks(
         threshold=threshold,
@@ -177,7 +177,7 @@ def _population_uniques(seen: Neighbourhoods, fraction: float | None) -> told_as
     if fraction is None:
         return None
     found = population_uniques(*histogram(seen.classes.size), fraction)
-    return told_as.PopulationUniques(sampling_fraction=fraction, pitman=found.pitman, zayatz=found.zayatz)
+    return told_as.PopulationUniques(sampling_fraction=fraction, **asdict(found))
 
 
 def _sample_uniques(made: Measured) -> told_as.SampleUniques:
@@ -217,11 +217,8 @@ def _columns(made: Measured) -> tuple[told_as.IdentifyingColumn, ...]:
             column=one.name,
             distinct=len(np.unique(audited.codes[at][audited.codes[at] >= 0])),
             missing=int(np.count_nonzero(audited.codes[at] < 0)),
-            unique_alone=made.without[at].alone,
-            unique_without=made.without[at].unique,
-            k_without=made.without[at].k,
-            classes_without=made.without[at].classes,
             contribution=float(contribution[at]),
+            **asdict(made.without[at]),
         )
         for at, one in enumerate(audited.quasi_identifiers)
     ]
