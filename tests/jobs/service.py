@@ -156,7 +156,7 @@ class Service:
                 unit.connection, job_id=claimed.id, attempt=claimed.attempt, progress=progress
             ).fenced
 
-    def give_back(self, claimed: claims.Claim) -> None:
+    def release_claim(self, claimed: claims.Claim) -> None:
         with self.database.unit_of_work() as unit:
             claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
 

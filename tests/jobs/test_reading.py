@@ -48,7 +48,7 @@ def test_a_job_is_told_as_it_goes(service: Service) -> None:
         assert (running["state"], running["attempts"]) == ("running", 1)
         assert running["progress"] == {"fraction": 0.25, "stage": "partition"}
         assert running["started_at"] >= running["created_at"]
-        service.give_back(claimed)
+        service.release_claim(claimed)
         queued = client.get(f"/v1/jobs/{job_id}").json()
         assert (queued["state"], queued["attempts"]) == ("queued", 0)
         assert queued["progress"] == {"fraction": 0.0, "stage": "queued"}

@@ -19,7 +19,7 @@ from app.errors import NotFoundError
 from app.settings import Settings
 from surebox_verify.certificate import read_revocations as read_list
 from surebox_verify.envelope import Envelope, read_envelope
-from surebox_verify.keys import KeyStatus, read_keys, signed_by, worth
+from surebox_verify.keys import KeyStatus, overall_status, read_keys, signed_by
 from tests.jobs.many import published
 from tests.jobs.service import SIGNING_KEY, Service
 
@@ -53,7 +53,7 @@ def status(service: Service, envelope: Envelope) -> KeyStatus:
     keys = read_keys(json.dumps(read_key_set(database=service.database)).encode())
     body = envelope.body()
     at = datetime.fromisoformat(body.get("predicate", body)["issued_at"])
-    return worth(signed_by(envelope, keys, at=at))
+    return overall_status(signed_by(envelope, keys, at=at))
 
 
 def rotated(service: Service, *, overlap: timedelta) -> tuple[str, Settings]:

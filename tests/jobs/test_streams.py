@@ -22,7 +22,7 @@ def test_a_stream_tells_every_state_and_progress_in_order_and_closes(service: Se
                 elif len(told) == 2:
                     service.progress(claimed, 0.5)
                 elif len(told) == 3:
-                    service.give_back(claimed)
+                    service.release_claim(claimed)
                 elif len(told) == 4:
                     claimed = service.claim(job_id)
                 elif len(told) == 5:
@@ -76,7 +76,7 @@ def test_a_reader_that_reconnects_misses_no_state(service: Service) -> None:
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
             _, number, _ = next(iter(EventReader(stream)))
         until(lambda: service.waiting == 0)
-        service.give_back(service.claim(job_id))
+        service.release_claim(service.claim(job_id))
         service.run(job_id)
         with client.stream("GET", f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(number)}) as stream:
             states = [job["state"] for name, _, job in EventReader(stream) if name == "state"]

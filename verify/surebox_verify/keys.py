@@ -87,7 +87,7 @@ def signed_by(envelope: Envelope, keys: Mapping[str, PublicKey], *, at: datetime
     return [Signed(each.key_id, _status(envelope, each, keys.get(each.key_id), at)) for each in envelope.signatures]
 
 
-def worth(signatures: list[Signed]) -> KeyStatus:
+def overall_status(signatures: list[Signed]) -> KeyStatus:
     """What all of them are worth together: one valid one, and none that is wrong."""
     found = {each.status for each in signatures}
     for status in (KeyStatus.INVALID, KeyStatus.VALID, KeyStatus.REVOKED, KeyStatus.EXPIRED, KeyStatus.NOT_YET):

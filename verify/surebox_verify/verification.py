@@ -24,7 +24,7 @@ from surebox_verify.certificate import (
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
-from surebox_verify.keys import KeyStatus, PublicKey, Signed, signed_by, worth
+from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
 from surebox_verify.questions import KINDS, computing, name_of, question, with_values
 from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, weight_of
 from surebox_verify.released.files import format_of, numbers
@@ -131,7 +131,7 @@ def verify(
     listed, unchecked = _listed(revocations, keys)
     keys = _trusted(keys, listed)
     signatures = signed_by(signed, keys, at=certificate.issued_at)
-    signature = worth(signatures)
+    signature = overall_status(signatures)
     same = {name: _is_certified(name, data, certificate) for name, data in files.items()}
     problems = [] if signature is KeyStatus.VALID else [f"signature: {signature}"]
     problems += [f"{name}: not what was certified" for name, right in same.items() if not right]
@@ -179,7 +179,7 @@ def _listed(raw: bytes | None, keys: Mapping[str, PublicKey]) -> tuple[Revocatio
         found: Revocations = read_revocations(envelope)
     except UnreadableError as error:
         return None, [f"revocations: {error}"]
-    status = worth(signed_by(envelope, _trusted(keys, found), at=found.issued_at))
+    status = overall_status(signed_by(envelope, _trusted(keys, found), at=found.issued_at))
     return (found, []) if status is KeyStatus.VALID else (None, [f"revocations: {status}"])
 
 

@@ -114,7 +114,7 @@ class Attempt:
             self._gate.enter(*self._compute())
             self._heart.check()
         except ShutdownRequestedError:
-            return self._give_back
+            return self._release_claim
         except SplitRequestedError as asked:
             return partial(self._split, count=asked.parts)
         except CancelRequestedError:
@@ -122,7 +122,7 @@ class Attempt:
         except FencedError:
             return self._cancel_or_stop
         except UnavailableError:
-            return self._lose
+            return self._record_lost_attempt
         except SureboxError as error:
             return self._failure(error)
         except SoftTimeLimitExceeded:
@@ -253,7 +253,7 @@ class Attempt:
         else:
             log.warning("job.fenced")
 
-    def _give_back(self, unit: UnitOfWork) -> None:
+    def _release_claim(self, unit: UnitOfWork) -> None:
         claimed = self._claimed
         found = claims.look(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
         if found.cancel_requested:
@@ -262,7 +262,7 @@ class Attempt:
         claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
         unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.queue)))
 
-    def _lose(self, unit: UnitOfWork) -> None:
+    def _record_lost_attempt(self, unit: UnitOfWork) -> None:
         """What failed lies outside the job: the attempt is spent, the job is not."""
         claimed = self._claimed
         waiting = reaping.record_lost_attempt(
@@ -279,7 +279,7 @@ class Attempt:
         writes: dict[StopReason, Callable[[UnitOfWork], None]] = {
             StopReason.CANCELLED: self._cancel,
             StopReason.TIME_LIMIT: self._failure(time_limit_error(self._settings)),
-            StopReason.SHUTDOWN: self._give_back,
+            StopReason.SHUTDOWN: self._release_claim,
         }
         try:
             if verdict in writes:

@@ -64,7 +64,7 @@ def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) ->
         .limit(BATCH)
         .with_for_update(of=job, skip_locked=True)
     )
-    lost = [_lose(connection, row, max_attempts=max_attempts) for row in connection.execute(statement).all()]
+    lost = [_record_loss(connection, row, max_attempts=max_attempts) for row in connection.execute(statement).all()]
     return [waiting for waiting in lost if waiting is not None]
 
 
@@ -72,7 +72,7 @@ def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, ma
     """End one attempt that cannot go on for a reason outside the job (the storage cannot be reached)."""
     mine: ColumnElement[bool] = (job.c.id == job_id) & (job.c.attempt == attempt)
     row = connection.execute(_running().where(mine).with_for_update(of=job)).first()
-    return None if row is None else _lose(connection, row, max_attempts=max_attempts)
+    return None if row is None else _record_loss(connection, row, max_attempts=max_attempts)
 
 
 def _running() -> Any:
@@ -82,7 +82,7 @@ def _running() -> Any:
     return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)
 
 
-def _lose(connection: Connection, row: Row[Any], *, max_attempts: int) -> QueuedJob | None:
+def _record_loss(connection: Connection, row: Row[Any], *, max_attempts: int) -> QueuedJob | None:
     used = row.attempt - row.given_back
     if row.cancel_requested_at is not None:
         _end(connection, row, AttemptOutcome(state=JobState.CANCELLED, outcome="lost"), problem=CANCELLED_INGEST)
