@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.tables.locating_kernels import WordArray, box_of, divided
+from workers.algorithms.tables.descending_kernels import box_of
+from workers.algorithms.tables.locating_kernels import WordArray, divided
 
 _LOOKED_AT: Final = 5
 _BITS: Final = 15  # of a cell's number, divided among the columns
