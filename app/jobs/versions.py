@@ -7,9 +7,10 @@ from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, pointer
-from app.jobs.box_columns import kinds_of, wrong_columns
+from app.jobs.box_columns import kinds_of, wrong_columns, wrong_weights
 from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
 from app.jobs.columns import named
+from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
 from app.jobs.series import inherited, otherwise
 
@@ -59,6 +60,8 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
         *_changed(spec, previous),
         *otherwise(spec, previous),
         *wrong_columns(spec, profile),
+        *wrong_weights(spec, named(profile), profile),
+        *unknown_columns("sensitive", spec.sensitive, named(profile)),
         *_other_types(spec, given, previous),
         *wrong_statistics(spec, kinds),
         *too_many_statistics(spec, kinds),
@@ -91,22 +94,28 @@ def _unusable(previous: ReleaseInput) -> str | None:
     if previous.state is not ReleaseState.PUBLISHED:
         return f"it is {previous.state}: a version shows what changed since what was published, publish it first"
     spec = BoxesSpec.model_validate({**previous.spec, "seed": None})
-    refused = {
-        "bounds": spec.bounds is not Bounds.CELLS,
-        "missing": spec.missing is MissingValues.PATTERN,
-        "rare_records": spec.rare_records not in {RareRecords.KEEP, RareRecords.MARK},
-        "survey_weight": spec.survey_weight is not None,
-        "person": spec.person is not None,
-        "l": spec.l is not None,
-        "t": spec.t is not None,
-        "alpha": spec.alpha is not None,
-        "count_keep": spec.count_keep and bool(spec.keep),
+    wrong = [f"`{name}` ({instead})" for name, (holds, instead) in _refused(spec).items() if holds]
+    return f"new versions are not made in boxes with {'; '.join(wrong)}" if wrong else None
+
+
+def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
+    """What no new version is made of, whether a release has it, and what to ask instead."""
+    counted = spec.count_keep and bool(spec.keep)
+    return {
+        "bounds": (spec.bounds is not Bounds.CELLS, "ends that hang on the records would move: ask `cells`"),
+        "missing": (spec.missing is MissingValues.PATTERN, "boxes would lack columns: ask `drop`, or declare a value"),
+        "rare_records": (
+            spec.rare_records not in {RareRecords.KEEP, RareRecords.MARK},
+            "boxes that are left out hold nobody's change: ask `mark`",
+        ),
+        "survey_weight": (spec.survey_weight is not None, "weights change with every record: leave it out"),
+        "epsilon": (bool(spec.epsilon), "what has left is not known to the number: ask `l` of `sensitive` columns"),
+        "t": (spec.t is not None, "it compares boxes with all records, which change: ask `alpha`"),
+        "count_keep": (
+            counted and bool(spec.sensitive),
+            "a class of kept values has one sensitive value: keep `l` or `alpha` alone",
+        ),
     }
-    wrong = [name for name, holds in refused.items() if holds]
-    if not wrong:
-        return None
-    told = ", ".join(f"`{name}`" for name in wrong)
-    return f"new versions are made in boxes that cover the space and count rows alone; this one has {told}"
 
 
 def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:

@@ -3,66 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.releases import ReleaseFormat
 from app.errors import InfeasibleError
 from app.jobs.methods import RULES
-from tests.methods.in_process import Bench, Done
-from workers.methods.context import InputFile
-
-K = 5
-ASKED: dict[str, Any] = {
-    "method": "boxes", "columns": ["age", "wage", "town"], "k": K, "domains": {"age": [0, 120], "wage": [0, 1000]},
-    "keep": ["job"], "nominal": {"town": {"values": ["a", "b", "c", "d"]}},
-}  # fmt: skip
-SIDES = ["age_lo", "age_hi", "wage_lo", "wage_hi"]
-
-
-def people(seed: int, rows: int = 400) -> pl.DataFrame:
-    draw = np.random.default_rng([120, seed])
-    return pl.DataFrame({
-        "age": draw.integers(18, 90, rows), "wage": np.minimum(draw.lognormal(3, 1, rows), 900.0),
-        "town": draw.choice(["a", "b", "c"], rows), "job": draw.choice(["x", "y"], rows),
-    })  # fmt: skip
-
-
-class Versions:
-    """A base, and one version after the other."""
-
-    def __init__(self, folder: Path, frame: pl.DataFrame, **more: Any) -> None:
-        self.bench, self.asked, self.tables = Bench(folder), ASKED | more, [pl.DataFrame()]
-        self.bench.dataset("v0", frame)
-        self.bench.release("r0", self.asked | {"dataset_id": "v0"})
-        self.tables = [pl.read_parquet(self.bench.files[InputFile.RELEASE, "r0"])]
-
-    def add(self, frame: pl.DataFrame, **more: Any) -> Done:
-        number = len(self.tables)
-        name = self.bench.dataset(f"v{number}", frame)
-        earlier = tuple(reversed(self.bench.releases.values()))
-        self.bench.datasets[name] = replace(self.bench.datasets[name], earlier=earlier)
-        asked = self.asked | {"dataset_id": name, "previous_release_id": f"r{number - 1}"} | more
-        outcome = self.bench.run(asked, seed=number)
-        assert outcome.release is not None
-        self.bench.release(f"r{number}", asked, seed=number)
-        self.tables.append(pl.read_parquet(outcome.release.files[ReleaseFormat.PARQUET].path))
-        return outcome
-
-
-def boxes(table: pl.DataFrame) -> pl.DataFrame:
-    return table.group_by("box", *SIDES).agg(pl.col("town_set").first().list.sort().list.join(","), pl.len())
-
-
-def differences(first: pl.DataFrame, second: pl.DataFrame) -> list[int]:
-    """By how many rows boxes differ that both have; a number is a box for ever."""
-    both = boxes(first).join(boxes(second), on="box", suffix="_later")
-    for side in (*SIDES, "town_set"):
-        assert both[side].equals(both[f"{side}_later"])
-    return [int(one) for one in (both["len_later"].cast(int) - both["len"].cast(int)).abs()]
+from tests.methods.versioned import ASKED, K, Versions, boxes, differences, people
 
 
 def far(frame: pl.DataFrame) -> pl.DataFrame:
@@ -190,7 +138,7 @@ def test_what_no_version_can_be_made_of_is_refused_by_name(tmp_path: Path) -> No
     text = people(8).with_columns(pl.col("wage").cast(pl.Int64), pl.lit(1, pl.Int64).alias("job"))
     bench.dataset("typed", text)
     bench.datasets["typed"] = replace(bench.datasets["typed"], earlier=(bench.releases["r0"],))
-    snug = ASKED | {"dataset_id": "v0", "bounds": "snug", "l": 2, "sensitive": ["job"], "keep": []}
+    snug = ASKED | {"dataset_id": "v0", "bounds": "snug", "t": 0.9, "sensitive": ["job"], "keep": []}
     bench.release("snug", snug, seed=1)
     bench.datasets["v1"] = replace(bench.datasets["v1"], earlier=tuple(bench.releases.values()))
     asked = made.asked | {"dataset_id": "v1", "previous_release_id": "r0"}
@@ -199,7 +147,7 @@ def test_what_no_version_can_be_made_of_is_refused_by_name(tmp_path: Path) -> No
         ({"columns": ["age", "wage"]}, "/columns", "that of r0"),
         ({"dataset_id": "v0"}, "/previous_release_id", "version_of=v0"),
         ({"dataset_id": "typed"}, "/columns/1", "wage"), ({"dataset_id": "typed"}, "/keep/0", "was string"),
-        ({"previous_release_id": "snug"}, "/previous_release_id", "`bounds`, `l`"),
+        ({"previous_release_id": "snug"}, "/previous_release_id", "ask `cells`); `t`"),
     ):  # fmt: skip
         spec = bench.spec(asked | change)
         filled = RULES["boxes"].fill(spec, bench._given(spec))

@@ -54,3 +54,22 @@ def test_versions_are_published_one_after_the_other_and_one_person_is_not_seen(c
     assert succeed(client, together, kind="audits")["result"]["releases"] == 4
     own = succeed(client, ASKED | {"dataset_id": dataset, "previous_release_id": None})
     assert client.get(f"/v1/releases/{own['release_id']}").json()["state"] == "draft", "boxes of its own are composed"
+
+
+def test_versions_of_persons_with_several_rows_leave_the_persons_that_they_promise(client: httpx.Client) -> None:
+    """Four hundred persons with two rows each, then one more with forty rows; then four hundred more."""
+    rows = people(5, 400).with_columns(pl.Series("who", np.arange(400)))
+    first = rows.vstack(rows.with_columns((pl.col("wage") * 0.9).alias("wage")))
+    one = pl.concat([rows.head(1)] * 40).with_columns(pl.lit(9_999, pl.Int64).alias("who"))
+    more = first.with_columns(pl.col("who") + 10_000)
+    jobs, dataset = [], None
+    for frame in (first, first.vstack(one), first.vstack(more)):
+        word = {} if dataset is None else {"version_of": dataset}
+        dataset = upload(client, frame.write_csv(), **word)["id"]
+        jobs.append(succeed(client, ASKED | {"dataset_id": dataset, "person": "who"}))
+    assert [job["findings"] for job in jobs] == [[]] * 3
+    tables = [released(client, job).sort("box", "job") for job in jobs]
+    assert tables[1].equals(tables[0])
+    assert tables[2].height > tables[0].height
+    family = client.get(f"/v1/families/{client.get(f'/v1/datasets/{dataset}').json()['family_id']}").json()
+    assert [entry["composition"]["k"] for entry in family["published"]] == [5.0] * 3, "persons, not rows"

@@ -89,7 +89,8 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     if own is not None and (last := versions.get(candidate.previous or "")) is not None:
         before = None if last.composed is None else Composition.model_validate(last.composed)
         released = _fetched(last, candidate.scratch, at.storage, there).ledger
-        found = with_versions(found, own, released, before, alone=not earlier)
+        promised = None if spec.get("person") is None else int(spec["k"])
+        found = with_versions(found, own, released, before, alone=not earlier, most=promised)
     stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier))
     return Review(
         findings=tuple(one for one in stands if one is not None),

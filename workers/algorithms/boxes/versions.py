@@ -13,9 +13,25 @@ both versions have would tell of the few who are known to have stayed. A functio
 records alone: what a box has shown need not be kept elsewhere, and rows that changed in nothing that is published have
 not changed. So between a version and the one before every box that both have differs by nothing or by what at least k
 records did.
+
+*Persons with several rows.* Whose the published rows are is not kept, so an adversary who has both versions is answered
+by what today's data prove. Every row that came is somebody's of today: of value v at least d(v) = max(n_b(v) - m_b(v),
+0) came, of which a person with c(v) rows brought at most min(c(v), d(v)). So at least as many persons came as are
+needed, those who can have brought most first, to reach A_b in all; these are k, or A_b is 0. Of rows that left nothing
+of the kind is known: five may have been one person's. They are shown where nobody has left, or where all rows of the
+box have, for those are of k persons, as the version before held. Then whoever stayed are k persons too, or none.
+
+*Sensitive values* (l, alpha). Who is known to have come is among the rows that came, who left among those that left,
+who stayed among those that stayed: where the sensitive column is published, all three hold the demand, each by itself
+or by being nothing, and so does the box. Where it is not, nothing that is published tells its values, and the demand is
+that of the box alone.
+
+*Counted kept columns.* The class of a row is its box with its kept values: every class shows or waits by itself, with
+the conditions above for each. A class too rare for the release is one that nobody sees come.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,34 +39,138 @@ from surebox_verify.boxes import PublishedBoxes
 from surebox_verify.core.types import BoolArray, IntArray
 from workers.algorithms.core.errors import InfeasibleKError
 
+_ROUNDING = 1e-9  # of shares
 
-def renewed(before: tuple[IntArray, IntArray], today: tuple[IntArray, IntArray], *, boxes: int, k: int) -> BoolArray:
-    """Boxes that show today's records.
+
+@dataclass(frozen=True)
+class Sensitive:
+    """A column of which boxes must show several values.
+
+    Attributes
+    ----------
+    today : (N,), number of each record's value; -1 where it is missing, which is none.
+    before : (M,), the same of the rows that were published, in the same numbers; None where the column was not.
+    """
+
+    today: IntArray
+    before: IntArray | None = None
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """What holds of every box, and of what changes in it.
+
+    Attributes
+    ----------
+    k : fewest records, or persons, that may be seen to come, to go, or to stay.
+    persons : (N,), number of each record's person; None: each record is one.
+    least_values, largest_share : l and alpha of each sensitive column.
+    sensitive : these columns.
+    by_class : whether k counts box and kept values together; then there are no sensitive columns.
+    """
+
+    k: int
+    persons: IntArray | None = None
+    least_values: int = 0
+    largest_share: float = 1.0
+    sensitive: Sequence[Sensitive] = field(default=())
+    by_class: bool = False
+
+
+@dataclass(frozen=True)
+class Renewed:
+    """What a version shows.
+
+    Attributes
+    ----------
+    before : (M,), the rows of the version before that are shown again.
+    today : (N,), the records of today that are shown.
+    waiting : boxes in which something waits.
+    """
+
+    before: BoolArray
+    today: BoolArray
+    waiting: int
+
+
+def renewed(
+    before: tuple[IntArray, IntArray], today: tuple[IntArray, IntArray], *, boxes: int, asked: Demanded
+) -> Renewed:
+    """Which rows of before and which records of today are shown.
 
     Parameters
     ----------
     before : (M,) each, box and number of the kept values of the rows that were published.
     today : (N,) each, the same of the records, each of which lies in a box.
     boxes : B.
-    k : fewest that may be seen to come, to go, or to stay.
+    asked : what holds of every box.
 
-    Returns
-    -------
-    (B,); O((N + M) log(N + M)) time.
+    Notes
+    -----
+    O((N + M) log(N + M)) time.
     """
+    rows = len(before[0])
     span = int(max(before[1].max(initial=0), today[1].max(initial=0))) + 1
-    cells = np.concatenate([before[0] * span + before[1], today[0] * span + today[1]])
-    cell, which = np.unique(cells, return_inverse=True)
-    was = np.bincount(which[: len(before[0])], minlength=len(cell))
-    now = np.bincount(which[len(before[0]) :], minlength=len(cell))
+    cell, which = np.unique(
+        np.concatenate([before[0] * span + before[1], today[0] * span + today[1]]), return_inverse=True
+    )
+    was, now = (np.bincount(part, minlength=len(cell)) for part in (which[:rows], which[rows:]))
+    seen = [np.maximum(now - was, 0), np.maximum(was - now, 0), np.minimum(was, now)]
     box = cell // span
-    added = np.bincount(box, weights=np.maximum(now - was, 0), minlength=boxes)
-    gone = np.bincount(box, weights=np.maximum(was - now, 0), minlength=boxes)
-    stayed = np.bincount(box, weights=np.minimum(was, now), minlength=boxes)
-    shown = np.ones(boxes, dtype=np.bool_)
-    for seen in (added, gone, stayed):
-        shown &= (seen == 0) | (seen >= k)
-    return shown
+    unit, units = (np.arange(len(cell)), len(cell)) if asked.by_class else (box, boxes)
+    shown = np.ones(units, dtype=np.bool_)
+    added, gone, stayed = (np.bincount(unit, weights=one, minlength=units) for one in seen)
+    for one in (added, gone, stayed):
+        shown &= (one == 0) | (one >= asked.k)
+    if asked.persons is not None:
+        came = _fewest_persons(which[rows:], asked.persons, seen[0], unit, added)
+        shown &= ((added == 0) | (came >= asked.k)) & ((gone == 0) | (stayed == 0))
+    for column in asked.sensitive:
+        if column.before is None:
+            shown &= _varied(unit[which[rows:]], column.today, np.ones_like(column.today), units, asked)
+            continue
+        value = np.empty(len(cell), dtype=np.int64)
+        value[which] = np.concatenate([column.before, column.today])
+        for weight in (*seen, now):
+            shown &= _varied(unit, value, weight, units, asked)
+    there = shown[unit]
+    return Renewed(~there[which[:rows]], there[which[rows:]], len(np.unique(box[~there])))
+
+
+def _fewest_persons(of: IntArray, persons: IntArray, came: IntArray, unit: IntArray, added: IntArray) -> IntArray:
+    """Fewest persons who can have brought what came, of each unit.
+
+    Parameters
+    ----------
+    of, persons : (N,), cell and person of the records of today.
+    came, unit : of each cell, rows that came and the unit that it is a part of.
+    added : of each unit, rows that came.
+    """
+    span = int(persons.max(initial=0)) + 1
+    pairs, own = np.unique(of * span + persons, return_counts=True)
+    brought = np.minimum(own, came[pairs // span])
+    holders, where = np.unique(unit[pairs // span] * span + pairs % span, return_inverse=True)
+    brought = np.bincount(where, weights=brought, minlength=len(holders))
+    home = holders // span
+    order = np.lexsort((-brought, home))
+    home, brought = home[order], brought[order]
+    total = np.cumsum(brought)
+    before = np.r_[0.0, total][np.searchsorted(home, home)]  # of the units before
+    return np.bincount(home[total - brought - before < added[home]], minlength=len(added))
+
+
+def _varied(unit: IntArray, value: IntArray, weight: IntArray, units: int, asked: Demanded) -> BoolArray:
+    """Units with nothing, or with enough values of which none has too large a share."""
+    total = np.bincount(unit, weights=weight, minlength=units)
+    known = (weight > 0) & (value >= 0)
+    span = int(value.max(initial=0)) + 1
+    pairs, which = np.unique(unit[known] * span + value[known], return_inverse=True)
+    counts = np.bincount(which, weights=weight[known], minlength=len(pairs))
+    distinct = np.bincount(pairs // span, minlength=units)
+    most = np.zeros(units)
+    np.maximum.at(most, pairs // span, counts)
+    enough = (distinct >= asked.least_values) & (most <= asked.largest_share * total * (1.0 + _ROUNDING))
+    return np.asarray((total == 0) | enough, dtype=np.bool_)
 
 
 def risen(boxes: PublishedBoxes, counts: IntArray, k: int) -> IntArray:

@@ -4,6 +4,7 @@ science.md section 6, "New versions of the data". What the earlier release has p
 from: rows of boxes whose changes wait are those that were published.
 """
 
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from app.contracts.boxes import BoxesSpec
 from app.contracts.quasi_identifiers import telling_boxes
 from app.errors import InfeasibleError
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
-from workers.algorithms.boxes.versions import numbers, renewed, risen
+from workers.algorithms.boxes.versions import Demanded, Sensitive, numbers, renewed, risen
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.tables.composition import ABSENT
 from workers.frames.codes import coded_columns
@@ -50,8 +51,10 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     previous, path, data = job.releases[PREVIOUS], job.release_path(PREVIOUS), job.dataset_path()
     released = read_boxes(path, spec.columns, orders=spec.ordinal)
     places = _places(job, spec, released)
-    outside = int(((places == ABSENT) & _complete(job, spec)).sum())
-    if outside >= spec.k:
+    persons = None if spec.person is None else coded_columns(data, [spec.person])[0].codes.astype(np.int64)
+    beyond = np.flatnonzero((places == ABSENT) & _complete(job, spec))
+    outside = len(beyond)
+    if (outside if persons is None else len(np.unique(persons[beyond]))) >= spec.k:
         detail = (
             f"{outside} records lie in no box of the release before: values beyond its `domains`, or that its boxes do "
             "not have. Make a new base that has room for them"
@@ -60,8 +63,16 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     inside = np.flatnonzero(places != ABSENT)
     mine, theirs = kept_together([data, path], spec.keep)
     number = len(released.counts)
-    shown = renewed((released.of_row, theirs), (places[inside], mine[inside]), boxes=number, k=spec.k)
-    waits, today = np.flatnonzero(~shown[released.of_row]), inside[shown[places[inside]]]
+    asked = Demanded(
+        k=spec.k,
+        persons=None if persons is None else persons[inside],
+        least_values=spec.l or 0,
+        largest_share=1.0 if spec.alpha is None else spec.alpha,
+        sensitive=[_sensitive(data, path, name, inside, kept=name in spec.keep) for name in spec.sensitive],
+        by_class=spec.count_keep and bool(spec.keep),
+    )
+    shown = renewed((released.of_row, theirs), (places[inside], mine[inside]), boxes=number, asked=asked)
+    waits, today = np.flatnonzero(shown.before), inside[shown.today]
     of_row = np.concatenate([released.of_row[waits], places[today]])
     try:
         group = risen(released, np.bincount(of_row, minlength=number).astype(np.int64), spec.k)
@@ -73,10 +84,20 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     box = np.unique(numeric_columns(path, ["box"]).values[:, 0]).astype(np.int64)
     counted = {
         "records": len(places), "dropped": len(places) - len(inside) - outside, "outside": outside,
-        "waiting": int(number - shown.sum()),
+        "waiting": shown.waiting,
     }  # fmt: skip
     rows = Rows(((path, waits), (data, today)), numbers(box, group), counted)
     return certifying(Shown(spec, kinds, types, books), united_boxes(released, group, books, group[of_row]), rows)
+
+
+def _sensitive(data: Path, released: Path, name: str, inside: NDArray[np.int64], *, kept: bool) -> Sensitive:
+    """Values of a sensitive column today, and of the rows that were published where it is one that they have."""
+    if not kept:
+        return Sensitive(coded_columns(data, [name])[0].codes[inside].astype(np.int64))
+    numbered = kept_together([data, released], [name])
+    missing = [coded_columns(path, [name])[0].codes < 0 for path in (data, released)]
+    mine, theirs = (np.where(one, -1, found) for one, found in zip(missing, numbered, strict=True))
+    return Sensitive(mine[inside], theirs)
 
 
 def _places(job: JobContext, spec: BoxesSpec, released: ReleasedBoxes) -> NDArray[np.int64]:

@@ -75,7 +75,13 @@ def composed_with(
 
 
 def with_versions(
-    found: Composition, own: Path, before: Path | None, left: Composition | None, *, alone: bool
+    found: Composition,
+    own: Path,
+    before: Path | None,
+    left: Composition | None,
+    *,
+    alone: bool,
+    most: int | None = None,
 ) -> Composition:
     """The composition of a new version in the boxes of the release before: by what both show, not by today's records.
 
@@ -89,9 +95,13 @@ def with_versions(
         What all up to the release before left.
     alone
         Whether nothing else was published: then its own boxes are what is left.
+    most
+        Persons that the versions promise, where persons have several rows: rows do not say of how many more they are.
     """
     smallest = smallest_box(own)
     changed = None if before is None else fewest_changed(own, before)
+    if most is not None:
+        smallest, changed = min(smallest, most), None if changed is None else min(changed, most)
     figures = [float(smallest), *([] if changed is None else [float(changed)]), *([] if left is None else [left.k])]
     if alone:
         found = found.model_copy(update={"overlay": smallest, "overlay_below": 0.0})
