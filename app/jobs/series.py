@@ -99,10 +99,10 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
     elif spec.k > base.rows:
         yield FieldError("/k", f"k = {spec.k} asked, the base has {base.rows} rows: the largest k is {base.rows}")
     elif spec.k > least and spec.person is not None:
-        detail = f"the base counts persons, and boxes do not say whose rows they share: k is {least} in its series"
-        yield FieldError("/k", detail)
-    elif spec.k > least and spec.count_keep and spec.keep:
-        detail = f"the base counts k over box and kept columns: k is {least}, or larger with an empty `keep`"
+        detail = (
+            f"the base counts persons, and boxes do not say whose rows they share: k is {least} in its series. "
+            "Ask a base with the largest k that is needed"
+        )
         yield FieldError("/k", detail)
 
 

@@ -49,7 +49,6 @@ def test_all_that_is_not_said_is_the_bases() -> None:
         ({}, {"k": 4}, "/k", "the least k is 5"),
         ({}, {"k": 301}, "/k", "the largest k is 300"),
         ({"person": "id"}, {"k": 6}, "/k", "persons"),
-        ({"count_keep": True}, {"k": 6, "keep": ["job"]}, "/k", "empty `keep`"),
         ({}, {"bounds": "tight"}, "/bounds", "leave it out"),
         ({}, {"l": 2, "sensitive": ["job"]}, "/l", "leave it out"),
         ({}, {"statistics": [{"kind": "mean", "of": ["hours"]}]}, "/statistics/0/of/0", "not one of `columns`"),

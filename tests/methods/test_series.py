@@ -1,6 +1,7 @@
 """Later releases of a series: functions of what their base publishes, by a runner that has no dataset."""
 
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 from app.contracts.releases import ReleaseFormat
+from app.errors import InfeasibleError
 from tests.methods.in_process import Bench, Done
 from workers.methods.context import InputFile
 
@@ -119,3 +121,17 @@ def test_ranges_hold_and_nothing_true_is_known(bench: Bench) -> None:
 def test_statistics_by_default_and_of_what_no_box_has(bench: Bench) -> None:
     kinds = [one["kind"] for one in later(bench, ["age", "wage", "town"]).result["statistics"]]
     assert kinds == ["mean", "mean", "variance", "variance", "correlation", *["share"] * 4]
+
+
+def test_a_larger_k_counts_kept_values_where_the_base_does(tmp_path: Path) -> None:
+    """Every class of a union with its kept value has the larger k; the base's classes are only united."""
+    bench = Bench(tmp_path)
+    bench.dataset("people", people())
+    asked = {"method": "boxes", "columns": ["age", "wage"], "k": 5, "keep": ["job"], "count_keep": True}
+    bench.release("base", asked | {"dataset_id": "people"})
+    made = later(bench, ["age", "wage"], 12, keep=["job"])
+    assert made.result["k_with_keep"] == rows(made).group_by("box", "job").len()["len"].min()
+    assert made.result["k_with_keep"] >= 12
+    assert 1 < rows(made)["box"].n_unique() < base_rows(bench)["box"].n_unique()
+    with pytest.raises(InfeasibleError, match="rarest class of `keep`"):
+        later(bench, ["age", "wage"], 500, keep=["job"])

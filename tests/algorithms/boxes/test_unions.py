@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from surebox_verify.boxes import PublishedBoxes
-from workers.algorithms.boxes.unions import unions, united
+from workers.algorithms.boxes.unions import KeptClasses, unions, united
 from workers.algorithms.core.errors import InfeasibleKError
 
 K, L = 5, 2
@@ -134,3 +134,33 @@ def test_any_number_of_later_releases_leaves_k_persons_and_l_values(seed: int) -
     other = of_records(divided(x, np.arange(rows), K, 2), rows)
     alone = np.unique(np.column_stack([box, other]), axis=0, return_counts=True)[1]
     assert alone.min() < K, "the attack that a series withstands"
+
+
+@pytest.mark.parametrize("k", [3, 8, 20])
+def test_kept_values_have_k_rows_in_a_union_or_none_and_cuts_are_all_that_allow_it(k: int) -> None:
+    """Against counting on both sides of every cut; a union that could be cut so is cut."""
+    draw = np.random.default_rng(k)
+    x = draw.normal(size=(600, 2))
+    parts = divided(x, np.arange(600), 12, 0)
+    box, boxes = of_records(parts, 600), published(x, parts)
+    value = np.where(draw.random(600) < 0.7, box % 2, 2 + (draw.random(600) < 0.5))
+    kept = KeptClasses.of(box, value, len(parts))
+    table = np.zeros((len(parts), 4), np.int64)
+    np.add.at(table, (box, value), 1)
+
+    def rare(counts: NDArray[np.int64]) -> bool:
+        return bool(((counts > 0) & (counts < k)).any())
+
+    for _ in range(20):
+        order = draw.permutation(len(parts))[: int(draw.integers(1, len(parts) + 1))]
+        expected = [
+            rare(table[order[:cut]].sum(axis=0)) or rare(table[order[cut:]].sum(axis=0)) for cut in range(1, len(order))
+        ]
+        assert kept.divided(order, k).tolist() == expected
+    group = unions(boxes, k, kept)
+    for number in range(int(group.max()) + 1):
+        assert not rare(table[group == number].sum(axis=0))
+    assert group.max() > 0
+    with pytest.raises(InfeasibleKError) as refused:
+        unions(boxes, 600, kept)
+    assert refused.value.largest == table.sum(axis=0).min()

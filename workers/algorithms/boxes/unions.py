@@ -6,6 +6,7 @@ B, n, S_j(b) : as in `sides`; counts n_b, records of each box.
 w_i(U) : side of the hull of a union U in column i, as a share of the side of all boxes; of nominal column j the share
     of the codebook that it leaves, |union of S_j| / m_j.
 cost(U) : n_U sum_i w_i(U): what a reader of the union loses.
+n_b(v) : rows of box b with kept values v, where k counts both together: then n_U(v) is 0 or at least k for all v.
 
 science.md section 6, "A series is post-processing": a function of what the base publishes, bounds, sets and counts, so
 that any number of unions tells no more than the base. Boxes whose missing values differ are not united.
@@ -28,6 +29,63 @@ _MANY = 10_000
 
 
 @dataclass(frozen=True)
+class KeptClasses:
+    """Kept values in boxes, where k counts box and kept values together; E pairs that occur, ascending by box.
+
+    Attributes
+    ----------
+    start : (B + 1,), where the pairs of each box begin, and end.
+    value, rows : (E,), number of the kept values, and n_b(v).
+    """
+
+    start: IntArray
+    value: IntArray
+    rows: IntArray
+
+    @classmethod
+    def of(cls, box: IntArray, value: IntArray, boxes: int) -> "KeptClasses":
+        """From the published rows.
+
+        Parameters
+        ----------
+        box, value : (rows,), box of each row and number of its kept values.
+        boxes : B.
+        """
+        span = int(value.max(initial=0)) + 1
+        pairs, rows = np.unique(box * span + value, return_counts=True)
+        return cls(np.searchsorted(pairs // span, np.arange(boxes + 1)), pairs % span, rows.astype(np.int64))
+
+    def among(self, boxes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Pairs of some boxes: the place of each one's box among them, its value, its rows."""
+        size = self.start[boxes + 1] - self.start[boxes]
+        place = np.repeat(np.arange(len(boxes)), size)
+        pair = np.repeat(self.start[boxes] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+        return place, self.value[pair], self.rows[pair]
+
+    def smallest(self, boxes: IntArray) -> int:
+        """Rows of the rarest kept values in some boxes together."""
+        _, value, rows = self.among(boxes)
+        counts = np.bincount(value, weights=rows)
+        return int(counts[counts > 0].min(initial=np.inf))
+
+    def divided(self, order: IntArray, k: int) -> BoolArray:
+        """After which boxes of an order, the last left out, a cut leaves kept values with fewer than k rows on a side."""
+        place, value, rows = self.among(order)
+        by = np.argsort(value, kind="stable")  # in the order of boxes for each of them
+        place, value, rows = place[by], value[by], rows[by]
+        first = np.r_[True, np.diff(value) != 0]
+        begin = np.flatnonzero(first)
+        group = np.cumsum(first) - 1
+        total = np.cumsum(rows)
+        until = total - np.r_[0, total][begin][group]
+        rest = np.add.reduceat(rows, begin)[group] - until
+        short = ((until < k) | (rest < k)) & (rest > 0)  # from its box on, up to the next box with this value
+        following = np.r_[place[1:], 0]
+        change = np.bincount(place[short], minlength=len(order)) - np.bincount(following[short], minlength=len(order))
+        return np.asarray(np.cumsum(change)[:-1] > 0)
+
+
+@dataclass(frozen=True)
 class Units:
     """Sides of boxes in shares of their columns; (B, n) bounds and (B, m_j) sets."""
 
@@ -37,12 +95,12 @@ class Units:
     counts: IntArray
 
 
-def unions(boxes: PublishedBoxes, k: int) -> IntArray:
+def unions(boxes: PublishedBoxes, k: int, kept: KeptClasses | None = None) -> IntArray:
     """All of `uniting` at once; parameters and errors as there."""
-    return finished(uniting(boxes, k))
+    return finished(uniting(boxes, k, kept))
 
 
-def uniting(boxes: PublishedBoxes, k: int) -> Generator[float, None, IntArray]:
+def uniting(boxes: PublishedBoxes, k: int, kept: KeptClasses | None = None) -> Generator[float, None, IntArray]:
     """Find the union that each box belongs to, every one of at least k records, one cut at a time.
 
     Yields the share of the boxes that have their union: before each cut, and of many boxes before each column too.
@@ -51,6 +109,7 @@ def uniting(boxes: PublishedBoxes, k: int) -> Generator[float, None, IntArray]:
     ----------
     boxes : as published; each box with k records or more may stay alone.
     k : least number of records.
+    kept : of which k rows are to be in a union, or none; None: k counts boxes alone.
 
     Returns
     -------
@@ -59,25 +118,25 @@ def uniting(boxes: PublishedBoxes, k: int) -> Generator[float, None, IntArray]:
     Raises
     ------
     InfeasibleKError
-        Boxes with the same missing values have fewer than k records together.
+        Boxes with the same missing values have fewer than k records together, or of some kept values.
 
     Notes
     -----
     Greedy: a union is cut in two where the costs of both are least, in whatever column, until no cut leaves k records
     on either side. O(B log^2 B (n + sum_j m_j)) time.
     """
-    if int(boxes.counts.min(initial=k)) >= k:
+    if int((boxes.counts if kept is None else kept.rows).min(initial=k)) >= k:
         return np.arange(len(boxes.counts), dtype=np.int64)
     units = _units(boxes)
     waiting, found, settled = _patterns(boxes), [], 0
     for members in waiting:
-        records = int(boxes.counts[members].sum())
+        records = int(boxes.counts[members].sum()) if kept is None else kept.smallest(members)
         if records < k:
             raise InfeasibleKError(k, records)
     while waiting:
         members = waiting.pop()
         yield settled / len(boxes.counts)
-        cut = yield from _best_cut(units, members, k, settled / len(boxes.counts))
+        cut = yield from _best_cut(units, members, k, settled / len(boxes.counts), kept)
         if cut is None:
             found.append(members)
             settled += len(members)
@@ -130,7 +189,7 @@ def _units(boxes: PublishedBoxes) -> Units:
 
 
 def _best_cut(
-    units: Units, members: IntArray, k: int, settled: float
+    units: Units, members: IntArray, k: int, settled: float, kept: KeptClasses | None
 ) -> Generator[float, None, tuple[IntArray, IntArray] | None]:
     """The cut of least cost over all columns; None where none leaves k records on either side."""
     best: tuple[float, IntArray, int] | None = None
@@ -140,6 +199,7 @@ def _best_cut(
         order = members[np.argsort(position, kind="stable")]
         counted = np.cumsum(units.counts[order])
         able = np.flatnonzero((counted >= k) & (counted[-1] - counted >= k))
+        able = able if kept is None else able[~kept.divided(order, k)[able]]
         if not len(able):
             continue
         share = (able + 1) / len(order)

@@ -27,10 +27,11 @@ from surebox_verify.readings import Readings
 from surebox_verify.released.boxes import ReleasedBoxes, meaning_of, read_boxes
 from workers.algorithms.boxes.request import Certificate
 from workers.algorithms.boxes.sides import Boxes
-from workers.algorithms.boxes.unions import united, uniting
+from workers.algorithms.boxes.unions import KeptClasses, united, uniting
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import take_rows_of
+from workers.frames.generalized import kept_together
 from workers.frames.values import listed_type
 from workers.methods.boxes import report, warnings
 from workers.methods.boxes.arranged import Arrangement, Order, arranged
@@ -99,12 +100,20 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     types = published_types(base, path, released, spec)
     books = published_books(released, types, spec)
     try:
-        group = job.through(uniting(released, spec.k), "unions")
+        group = job.through(uniting(released, spec.k, _counted(path, released, spec)), "unions")
     except InfeasibleKError as error:
         raise left_out(error, spec) from None
     boxes = united_boxes(released, group, books, group[released.of_row])
     rows = Rows(((path, np.arange(len(boxes.box))),))
     return certifying(Shown(spec, kinds, types, books), boxes, rows)
+
+
+def _counted(path: Path, released: ReleasedBoxes, spec: BoxesSpec) -> KeptClasses | None:
+    """Kept values of the published rows, where k counts box and kept values together."""
+    if not (spec.count_keep and spec.keep):
+        return None
+    (kept,) = kept_together([path], spec.keep)
+    return KeptClasses.of(released.of_row, kept, len(released.counts))
 
 
 def certifying(shown: Shown, boxes: Boxes, rows: Rows) -> Later:
