@@ -69,7 +69,7 @@ class KeptClasses:
         return int(counts[counts > 0].min(initial=np.inf))
 
     def divided(self, order: IntArray, k: int) -> BoolArray:
-        """After which boxes of an order, the last left out, a cut leaves kept values with fewer than k rows on a side."""
+        """After which boxes of an order, but the last, a cut leaves kept values with fewer than k rows on a side."""
         place, value, rows = self.among(order)
         by = np.argsort(value, kind="stable")  # in the order of boxes for each of them
         place, value, rows = place[by], value[by], rows[by]
