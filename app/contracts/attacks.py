@@ -105,7 +105,9 @@ class CompositionResult(Contract):
     expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
     expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
     changed: int | None = Field(description="Fewest rows by which a box and today's records differ; null: none.")
-    sensitive: tuple[ComposedColumn, ...] = Field(description="By column.")
+    sensitive: tuple[ComposedColumn, ...] = Field(
+        description="By column; empty where all rows are the original's or follow them: they make no groups."
+    )
     passed: bool = Field(description="Whether all that is required is met.")
     findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
     verdict: str = Field(description="The whole in one sentence.")

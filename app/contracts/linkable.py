@@ -4,8 +4,8 @@ from typing import Final
 
 from app.contracts.inputs import ReleaseInput
 
-#: Of these it has to be written which record a row stands for; records and boxes find each other.
-_BY_LINK: Final = ("uncertain", "condensation")
+#: Records and boxes find each other; of rows of all other methods it has to be written which record they stand for.
+_FOUND: Final = "boxes"
 
 
 def unlinked(base: str | None, previous: str | None) -> str | None:
@@ -19,7 +19,7 @@ def unlinked(base: str | None, previous: str | None) -> str | None:
 
 def unfit(release: ReleaseInput) -> str | None:
     """Why it is not known which record a row of a release stands for."""
-    if release.method in _BY_LINK and not release.linked:
+    if release.method != _FOUND and not release.linked:
         return (
             "it is no longer known which record each row of this release stands for: its job or its original was "
             "deleted; make the release again to audit it"
@@ -29,7 +29,7 @@ def unfit(release: ReleaseInput) -> str | None:
 
 def unfit_alone(release: ReleaseInput) -> str | None:
     """Why a release cannot be linked by itself: boxes whose sides are no intervals of numbers."""
-    if release.method != "boxes":
+    if release.method != _FOUND:
         return None
     sets = [column.name.removesuffix("_set") for column in release.columns if column.type == "list"]
     apart = sets or list(release.spec.get("ordinal") or ())

@@ -8,13 +8,11 @@ from app.contracts.asked_statistics import StatisticsSpec
 from app.contracts.box_columns import ColumnKind, is_day
 from app.contracts.datasets import NUMERIC
 from app.contracts.inputs import ReleaseInput
+from app.contracts.methods import METHODS
 from app.contracts.queries import ClassifySpec, CountSpec
 from app.errors import FieldError, pointer
 from app.jobs.box_columns import unfit
 from app.jobs.inputs import Given
-
-#: Releases whose rows are about the specification's `columns`.
-_OF_COLUMNS: Final = ("boxes", "uncertain", "condensation")
 
 
 def check_count(spec: CountSpec, given: Given) -> list[FieldError]:
@@ -44,8 +42,9 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
 
 
 def counted_columns(release: ReleaseInput) -> Sequence[str]:
-    """The columns that queries may restrict."""
-    if release.method in _OF_COLUMNS:
+    """The columns that queries may restrict: those that the specification names, or all numbers where it names none."""
+    made_by = METHODS.get(release.method)
+    if made_by is not None and "columns" in made_by.spec.model_fields:
         names: Sequence[str] = release.spec["columns"]
         return names
     return [column.name for column in release.columns if column.type in NUMERIC]

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from app.contracts.examples import DATASET
+from app.contracts.examples import DATASET, RELEASE
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, Queue
 from app.contracts.methods import METHODS
@@ -118,6 +118,23 @@ def test_the_seed_is_told_by_a_flag_of_the_service_and_by_nobody_else(
     done = run(there, ran, body | SEEDED)
     assert Flag.REPRODUCIBLE not in done.outcome.release.flags, "publishing adds it, for all methods alike"
     assert "4711" not in json.dumps([done.whole, dict(done.outcome.release.parameters)])
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_a_release_is_put_to_what_its_method_says_it_answers(
+    there: Bench, ran: dict[str, Done], body: dict[str, Any]
+) -> None:
+    """Whether it can be answered hangs on the release, and then it is refused; what is accepted ends well."""
+    kept = body | {"keep": ["job"]} if "keep" in METHODS[body["method"]].spec.model_fields else body
+    name = there.keep(f"rel_of_{body['method']}", run(there, ran, kept))
+    answered = set()
+    for question in METHODS[body["method"]].answers:
+        for one in EXAMPLES[question]:
+            asked = json.loads(json.dumps(one).replace(RELEASE, name))
+            if asked != one and not there.accepted(asked)[1]:
+                assert there.run(asked).whole["method"] == question
+                answered.add(question)
+    assert METHODS[body["method"]].answers & {"count", "classify", "linkage", "influence"} <= answered
 
 
 WITH_MISSING = [

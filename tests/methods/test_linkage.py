@@ -81,7 +81,8 @@ def test_ranks_and_posteriors_are_those_of_the_definition(
     assert found["share_rank_1"] == pytest.approx((rank == 1).mean(), abs=2 / len(rank))
     assert found["share_below_k"] == pytest.approx((rank < 6).mean(), abs=2 / len(rank))
     assert found["mean_posterior"] == pytest.approx(posterior.mean(), rel=1e-3)
-    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(rank, 0.5), abs=1)
+    # a rank that some row has: where rows are an even number, two in the middle may be far apart
+    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(rank, 0.5, method="higher"), abs=1)
     assert found["intervals"] is None
 
 
@@ -146,6 +147,7 @@ def test_of_boxes_the_rank_is_the_number_of_candidates(client: httpx.Client) -> 
     assert found["mean_rank"] == pytest.approx(inside.mean())
     assert found["mean_posterior"] == pytest.approx((1 / inside).mean())
     assert (found["share_rank_1"], found["share_below_k"]) == (0.0, 0.0)
+    # a rank that some row has: where rows are an even number, two in the middle may be far apart
     assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(inside, 0.5), abs=1)
 
 

@@ -26,6 +26,7 @@ def result(
 ) -> CompositionResult:
     """The job's result."""
     k = spec.k or 1.0
+    looked_at = spec.sensitive if found.diversity else ()  # rows that are the original's make no groups to look at
     left = [
         float(one) for one in (found.overlay if has_boxes else None, found.expected, found.changed) if one is not None
     ]
@@ -43,8 +44,7 @@ def result(
         expected_below=found.expected_below,
         changed=found.changed,
         sensitive=tuple(
-            ComposedColumn(column=name, **asdict(one))
-            for name, one in zip(spec.sensitive, found.diversity, strict=True)
+            ComposedColumn(column=name, **asdict(one)) for name, one in zip(looked_at, found.diversity, strict=True)
         ),
         passed=True,
         findings=(),
