@@ -122,7 +122,7 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
     Raises
     ------
     InvalidError
-        Missing values that are refused, or values that a codebook does not have.
+        Values that a codebook does not have.
     InfeasibleError
         Fewer than k records have all values.
     """
@@ -184,29 +184,20 @@ def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColum
 
 
 def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
-    lacking = [np.isnan(column) for column in found.values.T]
-    lacking += [
-        np.zeros(0, dtype=np.bool_) if _missing_is_value(spec, name) else column.codes < 0
-        for name, column in zip(order.nominal, found.coded, strict=True)
-    ]
-    counts = {name: int(np.count_nonzero(each)) for name, each in zip(order.place, lacking, strict=True)}
-    if spec.missing is MissingValues.REFUSE and any(counts.values()):
-        errors = [
-            FieldError(_place(spec, name), f"column {name!r} has {count} missing values")
-            for name, count in counts.items()
-            if count
-        ]
-        raise InvalidError("missing values; `missing` says what may become of them", errors=errors)
+    """All records, or the complete ones; values whose lack is refused are all there (`app.jobs.box_columns`)."""
     rows = np.arange(len(found.values))
-    if spec.missing is MissingValues.DROP and any(counts.values()):
-        incomplete = np.zeros(len(rows), dtype=np.bool_)
-        for each in lacking:
-            if len(each):
-                incomplete |= each
-        rows = np.flatnonzero(~incomplete)
-        if len(rows) < spec.k:
-            detail = f"k = {spec.k} asked, {len(rows)} complete records: the largest k is {len(rows)}"
-            raise InfeasibleError.at("/k", detail)
+    if spec.missing is not MissingValues.DROP:
+        return rows
+    incomplete = np.isnan(found.values).any(axis=1)
+    for name, column in zip(order.nominal, found.coded, strict=True):
+        if not _missing_is_value(spec, name):
+            incomplete |= column.codes < 0
+    if not incomplete.any():
+        return rows
+    rows = np.flatnonzero(~incomplete)
+    if len(rows) < spec.k:
+        detail = f"k = {spec.k} asked, {len(rows)} complete records: the largest k is {len(rows)}"
+        raise InfeasibleError.at("/k", detail)
     return rows
 
 
@@ -231,7 +222,3 @@ def _in_order(
     if codes:
         taking = np.ascontiguousarray(taking[:, :n])
     return taking.take(order, axis=0, mode="clip"), order  # without `clip` it is first put elsewhere
-
-
-def _place(spec: BoxesSpec, name: str) -> str:
-    return pointer("columns", spec.columns.index(name))
