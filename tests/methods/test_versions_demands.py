@@ -63,13 +63,14 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("act", list(ACTS))
 def test_nothing_that_is_published_tells_of_one_person(made: tuple[str, Versions], act: str) -> None:
-    """With `many`, one person brings twenty rows: told where rows are counted, never where persons are."""
+    """Twenty rows of one person are seen where rows are counted, and nowhere else."""
     demand, versions = made
-    if act == "many" and "person" not in DEMANDS[demand]:
-        pytest.skip("rows are counted here, and these are twenty")
     same, other = versions.add(households(1)), versions.add(ACTS[act](households(1)))
     order = [name for name in ("box", "job") if name in versions.tables[0].columns]
     first, second = (table.sort(order) for table in versions.tables[-2:])
+    if act == "many" and "person" not in DEMANDS[demand]:  # the last act: what follows would be compared with it
+        assert second.height == first.height + 4 * K
+        return
     assert first.equals(second)
     assert first.equals(versions.tables[0].sort(order))
     assert same.release is not None
