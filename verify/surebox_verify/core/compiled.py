@@ -1,25 +1,17 @@
-"""How kernels are compiled: once an installation (see `surebox_verify.kernels`), without the lock of the interpreter.
+"""How kernels are declared. They are compiled once an installation and kept (see `surebox_verify.kernels`).
 
-A kernel that only kernels call is an `inner_kernel`. Numba makes no way into it from Python, which is a quarter of what
-a kernel with some arrays costs to compile. No kernel has the wrapper that C programs would call.
+None takes the lock of the interpreter, and none has the wrapper that C programs would call.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from numba import njit
-from numba.core.registry import CPUDispatcher
+
+from surebox_verify.core.inner_kernels import InnerKernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class InnerKernel(CPUDispatcher):
-    """What numba knows of a kernel that only kernels call."""
-
-    def __call__(self, *given: object, **named: object) -> NoReturn:  # noqa: ARG002 (as numba calls it)
-        """Refuse: there is no way in."""
-        raise TypeError(f"{self.py_func.__qualname__} is called by kernels only: declare it with `kernel`")
 
 
 @overload
@@ -42,7 +34,4 @@ def inner_kernel(function: Callable[..., Any] | None = None, /, **options: Any) 
     """Compile a function for callers in kernels alone."""
     if function is None:
         return partial(inner_kernel, **options)
-    alone = {"nopython": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    made = InnerKernel(function, targetoptions=alone | options)
-    made.enable_caching()
-    return made
+    return InnerKernel(function, options)

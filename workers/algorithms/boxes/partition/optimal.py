@@ -24,7 +24,6 @@ from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
 
 _SORTING = 16  # row values visited that sorting a value is worth
-_COARSE = 8  # axes searched in a node too large for a block: its cut decides for many boxes
 
 
 def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
@@ -51,8 +50,8 @@ def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) 
     """Cut a node too large for a block."""
     first, last = (int(end) for end in tree.span[node])
     n = int(records.rows.shape[1])
-    found = coarse(records, first, last, k, min(n, max(effort.axes, _COARSE)))
-    tree.counters[2] += (last - first) * n * (min(n, _COARSE) + 1)
+    found = coarse(records, first, last, k, effort.axes)
+    tree.counters[2] += (last - first) * n * (min(n, effort.axes) + 1)
     if found.place > 0:
         split_rows(records.rows, records.worth, records.order, first, last, found.axis, found.above)
         branch(tree, node, found.axis, found.place, found.below, found.above)
