@@ -7,7 +7,6 @@ a client sees; CPU seconds are those of everything that was started: API, worker
 """
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -21,7 +20,6 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "surebox_verify.kernels.KernelLocator")
 
 from tests.methods.asking import succeed, upload  # noqa: E402
 from tests.servers import short_folder  # noqa: E402

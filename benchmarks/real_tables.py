@@ -15,7 +15,6 @@ the last byte. `large`: 10,000,000 x 5, k = 10, privacy uncertainty against cuts
 import csv
 import gzip
 import io
-import os
 import runpy
 import shutil
 import subprocess
@@ -30,7 +29,6 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "surebox_verify.kernels.KernelLocator")
 
 from boxes import cut, width
 from boxes import mixture as large_mixture

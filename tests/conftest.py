@@ -11,7 +11,6 @@ from xdist.remote import Producer
 
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
-from app.embedded.worker import LOCATOR
 from tests.servers import Databases, new_broker, new_postgres, short_folder
 from tests.service import Service
 from tests.sharing import ByFolder, turn
@@ -20,8 +19,6 @@ from tests.sharing import ByFolder, turn
 settings.register_profile("surebox", deadline=None)
 settings.load_profile("surebox")
 
-# Kernels of the environment that the tests run in: this process and every worker that a test starts share them.
-os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", LOCATOR)
 # As in workers: several processes share the cores, and threads that spin for their turn take what others need.
 for _library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")

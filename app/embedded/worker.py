@@ -15,8 +15,6 @@ from app.settings import Settings
 
 #: Jobs may take long and must not slow down what somebody waits for.
 BATCH_NICENESS = 10
-#: Tells numba where kernels lie: with the installation.
-LOCATOR = "surebox_verify.kernels.KernelLocator"
 #: Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
 START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
 
@@ -32,9 +30,8 @@ def thread_settings(*, concurrency: int, cores: int) -> dict[str, str]:
 
 
 def kernel_settings(settings: Settings) -> dict[str, str]:
-    """Return the environment by which numba finds compiled kernels."""
-    own = os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings))
-    return {"NUMBA_CACHE_LOCATOR_CLASSES": LOCATOR, "NUMBA_CACHE_DIR": own}
+    """Return the environment that says where kernels go that the installation lacks."""
+    return {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings))}
 
 
 def kernel_cache(settings: Settings) -> Path:

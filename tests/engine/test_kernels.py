@@ -17,7 +17,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.contracts.jobs import Queue
-from app.embedded.worker import LOCATOR
 from app.settings import Settings
 from surebox_verify.kernels import imported, is_there
 from tests.faults.rig import wait_until
@@ -37,13 +36,12 @@ event.register("numba:compile", Counting())
 from workers.algorithms.made_caller import caller
 print(caller({argument}), Counting.compiled)
 """
-CALLEE = "from numba import njit\n\n\n@njit(cache=True)\ndef callee(x):\n    return {factor} * x\n"
-CALLER = """from numba import njit
-
+CALLEE = "from surebox_verify.core.compiled import kernel\n\n\n@kernel\ndef callee(x):\n    return {factor} * x\n"
+CALLER = """from surebox_verify.core.compiled import kernel
 from workers.algorithms.made_callee import callee
 
 
-@njit(cache=True)
+@kernel
 def caller(x):
     return callee(x) + 1
 """
@@ -66,11 +64,12 @@ class Installation:
         return self.folder / "environment/share/surebox/kernels"
 
     def checkout(self, name: str, *, factor: int = 2) -> Path:
-        """A copy of the locator and of two modules, one of which calls the other."""
+        """A copy of what declares and locates kernels, and of two modules, one of which calls the other."""
         verify, algorithms = (self.folder / name / each for each in ("surebox_verify", "workers/algorithms"))
-        for package in (verify, algorithms):
+        for package in (verify / "core", algorithms):
             package.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "verify/surebox_verify/kernels.py", verify)
+        for module in ("kernels.py", "core/compiled.py", "core/inner_kernels.py"):
+            shutil.copy(ROOT / "verify/surebox_verify" / module, verify / module)
         (algorithms / "made_callee.py").write_text(CALLEE.format(factor=factor))
         (algorithms / "made_caller.py").write_text(CALLER)
         return self.folder / name
@@ -78,7 +77,7 @@ class Installation:
     def run(self, checkout: Path, argument: str = "20") -> tuple[str, int]:
         """What the kernel returns, and how many were compiled."""
         path = os.pathsep.join([str(checkout), sysconfig.get_path("purelib")])
-        own = {"NUMBA_CACHE_LOCATOR_CLASSES": LOCATOR, "NUMBA_CACHE_DIR": str(self.folder / "own"), "PYTHONPATH": path}
+        own = {"NUMBA_CACHE_DIR": str(self.folder / "own"), "PYTHONPATH": path}
         out = subprocess.run(
             [self.folder / "environment/bin/python", "-c", RUN.format(argument=argument)],
             env=os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1"},

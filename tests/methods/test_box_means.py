@@ -182,14 +182,13 @@ def test_means_are_published_once(bench: Bench) -> None:
 
 
 def test_frames_are_certified_with_their_means_where_that_is_said(
-    bench: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outcome = bench.run(SPECS["of numbers alone"])
     frame = pl.read_parquet(files_of(bench, outcome))
     assert bounded_columns(frame.columns) == NUMBERS
     wide, narrow = (certify(frame, ["mean(wage)"], means=means)[0]["guaranteed"] for means in (False, True))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
-    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "surebox_verify.kernels.KernelLocator")  # as the command does
     with pytest.raises(SystemExit, match="0"):
         cli.certify([str(files_of(bench, outcome)), "--statistic", "mean(wage)", "--means"])
     assert json.loads(capsys.readouterr().out)["statistics"][0]["guaranteed"] == narrow

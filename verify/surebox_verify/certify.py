@@ -12,13 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.kernels import located
-
-with located():
-    from surebox_verify.core.steps import finished
-    from surebox_verify.questions import Question, asked, computing
-    from surebox_verify.released.boxes import boxes_of
+from surebox_verify.questions import Question, asked, computing
+from surebox_verify.released.boxes import boxes_of
 
 __all__ = ["bounded_columns", "certify"]
 

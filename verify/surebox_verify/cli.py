@@ -4,7 +4,6 @@ import argparse
 import json
 import lzma
 import math
-import os
 import struct
 import sys
 import zipfile
@@ -25,7 +24,6 @@ TIMESTAMP = "certificate.tsr"
 _ENDING = ".dsse.json"
 _STAMP = ".tsr"
 _LARGEST = 20_000_000_000  # bytes of a bundle, unpacked
-_LOCATOR = "surebox_verify.kernels.KernelLocator"
 
 
 def verify(arguments: Sequence[str] | None = None) -> None:
@@ -39,7 +37,6 @@ def certify(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(command: Any, arguments: Sequence[str] | None) -> None:
-    os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", _LOCATOR)
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         sys.exit(command(given))

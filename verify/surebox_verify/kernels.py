@@ -7,8 +7,8 @@ that it imports, directly or not. So nothing depends on a path, and a kernel who
 file is another kernel: numba itself, which looks at the kernel's own file alone, would run the stale one.
 
 An installation that cannot be written is read all the same: its kernels are copied to the folder of NUMBA_CACHE_DIR
-(or the user's cache), where what it lacks is added. Numba finds `KernelLocator` by NUMBA_CACHE_LOCATOR_CLASSES, or by
-`located` where this package is a guest in somebody's program.
+(or the user's cache), where what it lacks is added. `core.compiled.kernel` has numba ask `KernelLocator`; kernels of
+others, in whose program this package may be a guest, stay numba's.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class KernelLocator(_CacheLocator):
 
 @contextmanager
 def located() -> Iterator[None]:
-    """Modules that are imported meanwhile have their kernels found by `KernelLocator`; those of others stay numba's."""
+    """Kernels that are declared meanwhile are found by `KernelLocator`."""
     settings = vars(config)
     before = settings["CACHE_LOCATOR_CLASSES"]
     settings["CACHE_LOCATOR_CLASSES"] = f"{KernelLocator.__module__}.{KernelLocator.__name__}"

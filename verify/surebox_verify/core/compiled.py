@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from numba import njit
 
 from surebox_verify.core.inner_kernels import InnerKernel
+from surebox_verify.kernels import located
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -23,7 +24,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     if function is None:
         return partial(kernel, **options)
     asked: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True} | options
-    return njit(cache=True, **asked)(function)
+    with located():
+        return njit(cache=True, **asked)(function)
 
 
 @overload
