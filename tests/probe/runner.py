@@ -21,7 +21,7 @@ from app.db.session import Database
 from app.errors import InfeasibleError
 from app.settings import get_settings
 from tests.probe.contract import ProbeSpec
-from workers.frames.files import ReleaseFile
+from workers.frames.files import WrittenFile
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.protocol import Arrays
@@ -168,7 +168,7 @@ def _draft(job: JobContext, spec: ProbeSpec) -> ReleaseDraft:
         path = job.scratch / f"release.{name}"
         path.write_bytes(f"{job.id} {name}\n".encode() * 1000)
         body = path.read_bytes()
-        files[name] = ReleaseFile(path, hashlib.sha256(body).hexdigest(), len(body))
+        files[name] = WrittenFile(path, hashlib.sha256(body).hexdigest(), len(body))
     return ReleaseDraft(
         rows=7,
         columns=[{"name": "age", "type": "integer"}],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseFile:
+class WrittenFile:
     """One file of a release, still in the scratch folder."""
 
     path: Path

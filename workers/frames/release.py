@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.contracts.releases import DEFAULT_FORMATS, ReleaseFormat
-from workers.frames.files import ReleaseFile
+from workers.frames.files import WrittenFile
 
 Values: TypeAlias = npt.NDArray[Any] | pa.Array | pa.ChunkedArray
 
@@ -66,9 +66,9 @@ class _HashedFile(io.RawIOBase):
         self._file.close()
         super().close()
 
-    def result(self) -> ReleaseFile:
+    def result(self) -> WrittenFile:
         """What was written, once it is closed."""
-        return ReleaseFile(self._path, self._digest.hexdigest(), self._size)
+        return WrittenFile(self._path, self._digest.hexdigest(), self._size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def height(column: Values | Taken) -> int:
 
 def write_release(
     columns: Columns, folder: Path, formats: Sequence[ReleaseFormat] = DEFAULT_FORMATS
-) -> dict[ReleaseFormat, ReleaseFile]:
+) -> dict[ReleaseFormat, WrittenFile]:
     """Write the rows of a release, run after run in all formats at once.
 
     Parameters

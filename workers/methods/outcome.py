@@ -9,7 +9,7 @@ from app.contracts.datasets import Profile
 from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseFormat
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
-from workers.frames.files import ReleaseFile
+from workers.frames.files import WrittenFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ReleaseDraft:
 
     rows: int
     columns: Sequence[Mapping[str, str]]
-    files: Mapping[ReleaseFormat, ReleaseFile]
+    files: Mapping[ReleaseFormat, WrittenFile]
     flags: Sequence[Flag] = ()
     statistics: Sequence[Mapping[str, Any]] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
