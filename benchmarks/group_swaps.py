@@ -26,8 +26,9 @@ from workers.algorithms.groups.rules.rules import memberships
 from workers.algorithms.groups.signals.outliers import thompson_tau
 from workers.algorithms.groups.signals.signals import members, signals
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_made, moves_needed
+from workers.algorithms.groups.swaps.effect import after
 from workers.algorithms.groups.swaps.metric import Metric, encode
-from workers.algorithms.groups.swaps.problem import Problem, build
+from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data" / "acs2024"
@@ -111,8 +112,8 @@ def main() -> None:
 
 
 def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, generations: int) -> None:
-    def hidden(signal: np.ndarray) -> bool:
-        return not set(masked) & set(thompson_tau(signal, alpha=0.01, robust=True).indexes)
+    def hidden(swaps: Swaps) -> bool:
+        return not set(masked) & set(thompson_tau(after(problem, swaps), alpha=0.01, robust=True).indexes)
 
     searched(problem, MemeticRequest(generations=1), 0)
     cheapest(problem, moves_needed(problem))
