@@ -1,7 +1,7 @@
 """How a kernel that only kernels call is compiled: as far as its callers need it.
 
 Numba makes machine code of every kernel and a way in from Python. Of a kernel that only kernels call neither is ever
-used: its callers contain what it was lowered to. Here it is left at that: mixed boxes take half the time to compile. It
+used: its callers contain what it was lowered to. Here it is left at that: mixed boxes take a third less to compile. It
 is optimized all the same: where small kernels are not, their callers come out up to five times slower.
 
 This is made of inner parts of numba; `pyproject.toml` bounds its version.
