@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.inner_kernels import InnerKernel
@@ -38,7 +39,8 @@ def test_an_inner_kernel_is_compiled_as_far_as_its_callers_need_it() -> None:
 
 
 def has_address(compiled: Any, name: str) -> bool:
-    return bool(compiled.library.get_pointer_to_function(name))
+    with global_compiler_lock:  # what no caller has needed yet is linked now
+        return bool(compiled.library.get_pointer_to_function(name))
 
 
 def test_a_call_from_python_is_refused() -> None:
