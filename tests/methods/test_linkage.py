@@ -148,7 +148,7 @@ def test_of_boxes_the_rank_is_the_number_of_candidates(client: httpx.Client) -> 
     assert found["mean_posterior"] == pytest.approx((1 / inside).mean())
     assert (found["share_rank_1"], found["share_below_k"]) == (0.0, 0.0)
     # a rank that some row has: where rows are an even number, two in the middle may be far apart
-    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(inside, 0.5), abs=1)
+    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(inside, 0.5, method="higher"), abs=1)
 
 
 def test_an_adversary_who_knows_others_finds_fewer(client: httpx.Client) -> None:
