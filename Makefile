@@ -30,11 +30,10 @@ $(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml verify
 install: $(VENV)/.demo ## .venv with all that runs the service on one machine, its algorithms compiled
 	@echo "Compiling the algorithms for this machine"
 	@$(BIN)/surebox kernels
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib app workers migrations verify >/dev/null || : # some hold templates
 	@echo "Ready: make demo, make serve"
 
 demo: $(VENV)/.demo ## anonymize real microdata, see the result (DATA="file.csv …" for your own)
-	@echo "Compiling what the demo needs for this machine (make install compiles everything)"
-	@$(BIN)/surebox kernels boxes ingest publication
 	@$(BIN)/surebox demo $(addprefix --data ,$(DATA)) $(ARGS)
 
 serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS="--port 8001 --workers 4")

@@ -40,35 +40,43 @@ if ! recent "$venv/bin/python"; then
     if [ -n "$uv" ]; then
         quietly "$uv" venv --quiet --python "$python" "$venv"
     else
-        "$python" -m venv "$venv" >"$log" 2>&1 || {
-            cat "$log" >&2
-            rm -rf "$venv"
-            echo "This Python cannot make virtual environments (Debian: install python3-venv), and uv was not found." >&2
-            exit 1
-        }
+        quietly "$python" -m venv --without-pip "$venv"
     fi
 fi
 
+# The pip of another Python installs into .venv too; giving .venv its own takes four seconds.
+pip_of() {
+    pip_python=$1
+    shift
+    "$pip_python" -m pip "$@" --disable-pip-version-check >"$log" 2>&1
+}
+
 if [ -z "$uv" ]; then
-    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || quietly "$venv/bin/python" -m ensurepip
     if ! "$venv/bin/uv" --version >/dev/null 2>&1; then
         echo "Fetching uv into $venv, which installs the rest"
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
-            --requirement requirements/uv.txt >"$log" 2>&1 || echo "uv cannot be had here; pip goes on without it"
+        fetch="install --quiet --require-hashes --requirement requirements/uv.txt"
+        # shellcheck disable=SC2086 # words
+        pip_of "${python:-$(find_python)}" --python "$venv/bin/python" $fetch || {
+            "$venv/bin/python" -m ensurepip >"$log" 2>&1 || {
+                cat "$log" >&2
+                rm -rf "$venv"
+                echo "This Python cannot make pip (Debian: install python3-venv), and uv was not found." >&2
+                exit 1
+            }
+            # shellcheck disable=SC2086
+            pip_of "$venv/bin/python" $fetch || echo "uv cannot be had here; pip goes on without it"
+        }
     fi
     if "$venv/bin/uv" --version >/dev/null 2>&1; then uv=$venv/bin/uv; fi
 fi
 
 echo "Installing requirements/$lock.txt ($(grep -c '==' "requirements/$lock.txt") packages)"
-# For people everything is compiled now, so that the first start is as fast as the next. Tests load a part of dev only:
-# what they load is compiled then.
-if [ "$lock" = demo ]; then uv_compile=--compile-bytecode pip_compile=--compile
-else uv_compile=--no-compile-bytecode pip_compile=--no-compile; fi
+# Bytecode is made of what is loaded, when it is; `make install` makes it of everything.
 if [ -n "$uv" ]; then
-    install() { quietly "$uv" pip install --quiet "$uv_compile" --python "$venv/bin/python" "$@"; }
+    install() { quietly "$uv" pip install --quiet --no-compile-bytecode --python "$venv/bin/python" "$@"; }
 else
     install() {
-        quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$pip_compile" "$@"
+        quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "$@"
     }
 fi
 install --require-hashes --requirement "requirements/$lock.txt"

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from app.demo.client import Client, DemoError
+from app.demo.compiling import compiling
 from app.demo.report import RARE, how_to_go_on, show, show_rare
 from app.demo.service import running
 from app.demo.sources import Source, census, named
@@ -36,9 +37,12 @@ def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     sources = named(data) if data else [census(folder)]
     console = Console(width=None if Console().is_terminal else 180)
+    console.print("Compiling what the demo needs for this machine (make install compiles everything)")
+    console.print("Starting Postgres, Valkey, the API and its workers")
     started = time.monotonic()
-    with console.status("Starting Postgres, Valkey, the API and its workers …"), running(folder) as (address, key):
+    with compiling() as compilation, running(folder) as (address, key):
         console.print(f"Service ready after {time.monotonic() - started:.1f} s at {address}", highlight=False)
+        compilation.wait(console)
         client = Client(address, key)
         for source in sources:
             job, released = _one(console, client, source, k=k, folder=folder)

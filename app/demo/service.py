@@ -32,7 +32,7 @@ def running(data_dir: Path) -> Iterator[tuple[str, str]]:
         name: value
         for name, value in os.environ.items()
         if name not in {"DATABASE_URL", "REDIS_URL", "STORAGE_URL"} and not name.startswith("SUREBOX_")
-    } | {"SUREBOX_WARM_KERNELS": "false"}  # `make demo` has compiled what its jobs need, and the service soon stops
+    } | {"SUREBOX_WARM_KERNELS": "false"}  # the demo compiles what its jobs need, and the service soon stops
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)],

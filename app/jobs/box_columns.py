@@ -166,9 +166,9 @@ def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile
 def unfit(statistic: Statistic, position: int, kind: ColumnKind) -> str | None:
     """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can."""
     if position in ABOUT_VALUES.get(statistic.kind, ()):
-        if kind is ColumnKind.NOMINAL:
+        if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
             return None
-        return f"{statistic.kind} takes a column without order here; declare it under `nominal`"
+        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`"
     if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
         return None
     return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"

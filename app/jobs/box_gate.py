@@ -89,7 +89,7 @@ def _numbers(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profile)
     size = {
         one.name: max(one.distinct, len(spec.nominal.get(one.name, NominalColumn()).values or ()))
         if kinds.get(one.name) is ColumnKind.NOMINAL
-        else 1
+        else max(len(spec.ordinal.get(one.name, ())), 1)
         for one in profile.columns
     }
     return sum(

@@ -52,6 +52,14 @@ def wrong_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterat
                 yield FieldError(where, f"{name!r} is not one of `columns`")
             elif name in kinds and (wrong := unfit(statistic, position, kinds[name])):
                 yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
+        if (listed := spec.ordinal.get(statistic.of[-1])) is None:
+            continue
+        for number, value in enumerate(statistic.values or ()):
+            if value not in listed:
+                yield FieldError(
+                    pointer("statistics", index, "values", number),
+                    f"not in the order of column {statistic.of[-1]!r}, which `ordinal` lists",
+                )
 
 
 def too_many_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:

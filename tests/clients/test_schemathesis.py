@@ -17,10 +17,11 @@ NOT_ASKED = "positive_data_acceptance"
 #: Schemathesis takes the schema of a stream for that of an event's envelope (`data`, `id`), as OpenAPI 3.2 has it; in
 #: the document it is that of the data, which generators read. test_answers.py holds every event against it.
 EVENTS = "/v1/jobs/{job_id}/events"
-#: What may be answered to a body that the document does not allow: 413 too, where it has more items than are read.
+#: What may be answered to a request that the document does not allow: 413 too, where a body has more items than are
+#: read, and 431, where an address is longer than is read.
 REFUSALS = """
 [checks.negative_data_rejection]
-expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
+expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, 431, "5xx"]
 """
 
 

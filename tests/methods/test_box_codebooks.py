@@ -139,7 +139,7 @@ def test_a_statistic_about_what_a_column_cannot_have_is_refused_at_its_place() -
         {"method": "boxes", "dataset_id": "ds_1", "columns": ["n"], "nominal": {"n": {}}, "k": 2, "statistics": [asked]}
     )
     with pytest.raises(InvalidError) as refused:
-        arranged(spec, Order((), ("n",), np.empty((0, 0), np.uint32)), {"n": book})
+        arranged(spec, Order((), ("n",), np.empty((0, 0), np.uint32)), {"n": book}, {"n": book.type})
     assert [one.pointer for one in refused.value.errors] == [f"/statistics/0/values/{place}" for place in (1, 2)]
 
 

@@ -34,6 +34,15 @@ ASKED: dict[str, dict[str, Any]] = {
     },
     "days": {"columns": ["born", "wage"]},
     "an order": {"columns": ["age", "grade"], "ordinal": {"grade": GRADES}},
+    "texts, an order's values": {
+        "columns": ["age", "sex", "grade"], "ordinal": {"grade": ["none", *GRADES]}, "bounds": "tight",
+        "statistics": [
+            {"kind": "share", "of": ["grade"]},
+            {"kind": "share", "of": ["grade"], "values": ["none", "low"]},
+            {"kind": "crosstab", "of": ["sex", "grade"]},
+            {"kind": "domain_mean", "of": ["age", "grade"], "values": ["none", "low"]},
+        ],
+    },
     "patterns": {"columns": ["age", "gap"], "missing": "pattern"},
     "snug": {"bounds": "snug", "domains": {"age": [0, 120], "wage": [0, 2000]}, "grid": {"wage": 1.0}},
     "a survey": {"survey_weight": "weights"},

@@ -22,6 +22,8 @@ class Meaning:
     attained : whether every bound is some record's value, and every value of a set some record's (tight boxes).
     steps : of each numeric column the step whose multiples its values and bounds are (1 for whole numbers, days and
         ranks), None for real numbers; empty where nothing is known of any.
+    ranks : of each numeric column that is an order the number of its values, numbered from 0; None for the others, and
+        empty where nothing is known of any.
     least : k: estimates of cells and domains with fewer records are not made.
     percentage : p of the p %-rule: nor are those of domains whose largest value would be told within this percentage.
     """
@@ -30,10 +32,15 @@ class Meaning:
     steps: tuple[float | None, ...] = ()
     least: int = 0
     percentage: float = 0.0
+    ranks: tuple[int | None, ...] = ()
 
     def step(self, column: int) -> float | None:
         """Step of a numeric column."""
         return self.steps[column] if column < len(self.steps) else None
+
+    def ranked(self, column: int) -> int | None:
+        """Values of an ordinal column; None of any other numeric one."""
+        return self.ranks[column] if column < len(self.ranks) else None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 Notation as in readings; the ranges are those of ranges.shares, ranges.domains and ranges.quantiles.
 q_b : (B,), how probable it is that a record of box b is in the set; y_b its expected value; D_b the half-width of y.
+An ordinal column is the set of the values between the two ends of each box.
 Delta : 1/N sum over records of 1/2 (max - min of the influence over its box), the linear uncertainty: of a share or the
     count of a cell 1/2 for a record that may or may not be in it, of the mean theta within a set of share p
     (q_b D_b + 1/2 |y_b - theta| where that is open) / p, of a quantile the half-widths of the boxes about it.
@@ -94,7 +95,7 @@ def _sets(reading: Reading, statistic: Statistic) -> list[tuple[int, ...]]:
     """The set asked for, or every value on its own."""
     if statistic.values:
         return [statistic.values]
-    return [(value,) for value in range(reading.boxes.sets[statistic.of[-1] - reading.numeric].shape[1])]
+    return [(value,) for value in range(reading.values(statistic.of[-1]).possible.shape[1])]
 
 
 def _members(reading: Reading, column: int, values: tuple[int, ...]) -> Members:

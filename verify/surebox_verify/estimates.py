@@ -122,12 +122,13 @@ def _nothing(statistic: Statistic, readings: Readings) -> Work:
 def components_of(statistic: Statistic, readings: Readings) -> int:
     """How many numbers a statistic has."""
     n = readings.boxes.lower.shape[1]
-    sizes = [1 if c < n else readings.boxes.sets[c - n].shape[1] for c in statistic.of]
     if statistic.kind == "regression":
-        return 1 + sum(1 if c < n else size - 1 for c, size in zip(statistic.of[1:], sizes[1:], strict=True))
+        return 1 + sum(1 if c < n else readings.size(c) - 1 for c in statistic.of[1:])
     if statistic.kind == "crosstab":
-        return sizes[0] * sizes[1]
-    return sizes[-1] if statistic.kind in ("share", "domain_mean") and not statistic.values else 1
+        return readings.size(statistic.of[0]) * readings.size(statistic.of[1])
+    if statistic.kind in ("share", "domain_mean") and not statistic.values:
+        return readings.size(statistic.of[-1])
+    return 1
 
 
 def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) -> Work:

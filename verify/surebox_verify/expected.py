@@ -121,14 +121,16 @@ def expected_shares(sets: BoolArray, mass: FloatArray) -> FloatArray:
     O(B m) a round.
     """
     share = mass / mass.sum()
-    density = share @ (sets / sets.sum(axis=1, keepdims=True))
+    held = sets.astype(np.float64)
+    even = held / held.sum(axis=1, keepdims=True)
+    density = share @ even
     for _ in range(_ROUNDS):
-        inside = np.maximum(sets @ density, 1e-300)
-        density = density * ((share / inside) @ sets)
-    found = sets * density
-    total = found.sum(axis=1, keepdims=True)
-    even = sets / sets.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0.0, found / np.where(total > 0.0, total, 1.0), even))
+        inside = np.maximum(held @ density, 1e-300)
+        density = density * ((share / inside) @ held)
+    held *= density
+    total = held.sum(axis=1, keepdims=True)
+    np.divide(held, total, out=even, where=total > 0.0)
+    return np.asarray(even)
 
 
 def _edges(bounds: FloatArray) -> FloatArray:

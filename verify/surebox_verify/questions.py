@@ -22,7 +22,7 @@ from surebox_verify.released.boxes import ReleasedBoxes
 T = TypeVar("T")
 
 KINDS: tuple[str, ...] = get_args(Kind)
-#: Kinds about values of a column without numbers.
+#: Kinds about a set of values of a column, nominal or ordinal.
 _OF_VALUES = ("share", "domain_mean")
 _SYMMETRIC = ("covariance", "correlation")
 _WORDS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
@@ -132,8 +132,8 @@ def computing(
         A question whose wording is wrong; `index` says which.
     """
     statistics = [_placed(each, boxes) for each in questions]
-    check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks])
-    readings = Readings(boxes, meaning or Meaning(), boxes.weights)
+    check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
+    readings = Readings(boxes, replace(meaning or Meaning(), ranks=boxes.ranks), boxes.weights)
     found = []
     for index, (each, statistic) in enumerate(zip(questions, statistics, strict=True)):
         effort = affordable(statistic, statistics, len(boxes.counts))
@@ -144,7 +144,7 @@ def computing(
         parts = estimates(statistic, readings, steps.found, each.ddof)
         if each.kind == "crosstab" and each.values is not None:
             first, second = (_code(boxes, name, value) for name, value in zip(each.of, each.values, strict=True))
-            parts = (parts[first * len(boxes.codebooks[statistic.of[1] - len(boxes.numeric)]) + second],)
+            parts = (parts[first * readings.size(statistic.of[1]) + second],)
         found.append({**described(each, parts), "terms": _terms(each, boxes)})
     return found
 
@@ -230,9 +230,8 @@ def _placed(each: Question, boxes: ReleasedBoxes) -> Statistic:
 
 
 def _code(boxes: ReleasedBoxes, name: str, value: Any) -> int:
-    """Code of a value of a nominal column; days and numbers by their text too."""
-    book = boxes.codebooks[boxes.nominal.index(name)] if name in boxes.nominal else ()
-    for code, known in enumerate(book):
+    """Code of a value of a nominal or an ordinal column; days and numbers by their text too."""
+    for code, known in enumerate(boxes.values(name)):
         if _same(known, value):
             return code
     msg = f"no box of the release can hold {value!r} in {name!r}"

@@ -27,7 +27,7 @@ from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.contents import ContentColumn, content_column
 from surebox_verify.ranges.mass import Mass, mass_of
-from surebox_verify.ranges.members import ValueSets, sets_of_values
+from surebox_verify.ranges.members import ValueSets, ranges_of_ranks, sets_of_values
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,20 @@ class Reading:
         return (held == sets.sum(axis=1)).astype(np.float64), (held > 0).astype(np.float64)
 
     def values(self, column: int) -> ValueSets:
-        """Sets of a nominal column."""
+        """Sets of a nominal column; of an ordinal one the values between both ends, which alone are attained."""
         if column not in self._values:
-            sets = self.boxes.sets[column - self.numeric]
-            self._values[column] = sets_of_values(sets, attained=self.meaning.attained)
+            attained, ranks = self.meaning.attained, self.meaning.ranked(column)
+            if ranks is None:
+                found = sets_of_values(self.boxes.sets[column - self.numeric], attained=attained)
+            else:
+                found = ranges_of_ranks(*self.bounds(Axis(column)), ranks, attained=attained)
+            self._values[column] = found
         return self._values[column]
 
     def shares(self, column: int) -> FloatArray:
-        """(B, m), how probable each value of a nominal column is."""
+        """(B, m), how probable each value of a nominal or an ordinal column is."""
         if column not in self._shares:
-            self._shares[column] = expected_shares(self.boxes.sets[column - self.numeric], self.share)
+            self._shares[column] = expected_shares(self.values(column).possible, self.share)
         return self._shares[column]
 
     def side(self, axis: Axis) -> Side:
@@ -176,6 +180,11 @@ class Readings:
     meaning: Meaning = field(default_factory=Meaning)
     weights: FloatArray | None = None
     _parts: dict[tuple[int, ...], Reading] = field(default_factory=dict)
+
+    def size(self, column: int) -> int:
+        """Values of a nominal or an ordinal column."""
+        ranks, numeric = self.meaning.ranked(column), self.boxes.lower.shape[1]
+        return int(self.boxes.sets[column - numeric].shape[1]) if ranks is None else ranks
 
     @cached_property
     def incomplete(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Records of an original as boxes of releases speak of them, each column read once for all of them."""
+"""Records of an original as boxes of releases speak of them, each column of numbers read once for all of them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -121,6 +121,55 @@ def large(rows: int, seed: int) -> tuple[np.ndarray, tuple[NominalColumn, ...]]:
     return x, (NominalColumn(codes, 80), NominalColumn((x[:, 1] > 0).astype(np.int32), 2))
 
 
+@pytest.mark.parametrize("tree", [False, True])
+def test_fast_cuts_large_nodes_as_it_cuts_blocks(monkeypatch: pytest.MonkeyPatch, tree: bool) -> None:
+    """Halves of nodes beyond a block, found by counting, are those that the block's orders of records give.
+
+    Of two places equally far from the middle the one takes the upper, the other the lower: this table has none such.
+    """
+    rng = np.random.default_rng(12)
+    x = np.column_stack([rng.normal(size=3000), rng.exponential(size=3000), np.where(rng.random(3000) < 0.6, 0.0, 1.0)])
+    codes = rng.choice(5, 3000, p=[0.4, 0.1, 0.25, 0.05, 0.2]).astype(np.int32)
+    nominal = (
+        NominalColumn(codes, 5, TREE if tree else None),
+        NominalColumn((rng.geometric(0.05, 3000) % 90).astype(np.int32), 90),
+    )
+    x[:, 0] = np.concatenate([[0.0, 49.0], rng.integers(0, 50, 2998)])  # 49 (1 / 49) is less than 1
+    widths = np.ptp(x, axis=0)
+    means = (Statistic("mean", (i,), 1.0 / width) for i, width in enumerate(widths.tolist()))
+    shares = (Statistic("share", (3 + j,), 1.0 / column.values) for j, column in enumerate(nominal))
+    statistics = (*means, *shares)  # all columns cost 1 where they are whole, but for rounding
+    request = BoxesRequest(7, statistics, partition="fast", bounds="tight", nominal=nominal)
+    found = []
+    for block in (3000, 100):
+        monkeypatch.setattr(cutting, "_BLOCK", block)
+        boxes = anonymized(Case(x, request)).boxes
+        found.append((boxes.counts, boxes.lower, boxes.upper, *boxes.sets, boxes.box))
+    for whole, halved in zip(*found, strict=True):
+        np.testing.assert_array_equal(whole, halved)
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.99])
+def test_nodes_of_which_a_sample_is_measured_keep_every_guarantee(
+    monkeypatch: pytest.MonkeyPatch, alike: float
+) -> None:
+    """Also where the sample sees one value only: then all records are measured."""
+    monkeypatch.setattr(cutting, "_EFFORT", ((2**31, 1, 1, 1, 50, 8),))
+    monkeypatch.setattr(cutting, "_BLOCK", 200)
+    x, nominal = large(6000, 3)
+    rng = np.random.default_rng(6)
+    x = np.where(rng.random(x.shape) < alike, 0.0, x)
+    statistics = tuple(Statistic(kind, (i,), 1.0) for i, kind in enumerate(("mean", "mean", "share", "share")))
+    case = Case(x, BoxesRequest(5, statistics, nominal=nominal))
+    outcome, again = anonymized(case), anonymized(case)
+    assert len(outcome.boxes.counts) > (300 if alike == 0.0 else 20)
+    np.testing.assert_array_equal(outcome.boxes.box, again.boxes.box)
+    check_demands_hold(case, outcome, np.arange(6000))
+    check_members(case, outcome, np.arange(6000))
+    check_disjoint(outcome, np.zeros(2, dtype=np.bool_))
+    check_ranges(case, outcome, np.arange(6000))
+
+
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
 def test_tables_larger_than_a_block_keep_every_guarantee(method: Method) -> None:
     """Cuts of large nodes, among them values beyond the 64th, obey the demands too."""

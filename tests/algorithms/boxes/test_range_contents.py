@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from surebox_verify.ranges.contents import ContentColumn, content_column, content_pair
+from surebox_verify.ranges.forms import Form, plane
 from surebox_verify.ranges.pairs import content_work
 from surebox_verify.ranges.steps import RangeSteps
 from tests.algorithms.boxes.completions import tables_of_box
@@ -88,6 +89,39 @@ def test_within_a_box_spread_and_product_are_sharp(seed: int) -> None:
     assert within.xx[0] * 4.0**x.column.exponent == pytest.approx(max(squares), abs=1e-9)
     assert within.most[0] * unit == pytest.approx(max(products), abs=1e-9)
     assert within.least[0] * unit == pytest.approx(min(products), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_planes_hold_for_all_records_and_parts_bring_them_nearer(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    w, c = rng.integers(1, 4, 2), int(rng.integers(2, 5))
+    rows = list(itertools.product(range(w[0] + 1), range(w[1] + 1)))
+    target = np.array([rows[i] for i in rng.integers(0, len(rows), c)]).mean(axis=0)
+    near, far = np.maximum(target - w / (2 * c), 0.0), np.minimum(target + w / (2 * c), w)
+    x, y = columns(np.zeros((1, 2)), w[None].astype(float), np.array([float(c)]), [near[None], far[None]])
+    pair = content_pair(x, y)
+    assert pair.within is not None
+    assert len(pair.parts) == 9
+    for _ in range(20):
+        a, b, p, q = rng.normal(size=4)
+        if a * b < 0.0 or (a < 0.0 and a * b > 0.25):
+            a = b = 0.0
+        form = Form(float(rng.choice([-1.0, 1.0])), a, b)
+
+        def over(t: np.ndarray, form: Form = form, p: float = p, q: float = q) -> float:
+            u = np.column_stack([(t[:, i] - s.column.reference) / 2.0**s.column.exponent for i, s in enumerate((x, y))])
+            return float(np.mean([form.at(*row) for row in u]) - np.array([p, q]) @ u.mean(axis=0))
+
+        real = [np.array(chosen, dtype=float) for chosen in itertools.combinations_with_replacement(rows, c)]
+        largest = max(
+            over(t) for t in real if (t.mean(axis=0) >= near - 1e-12).all() and (t.mean(axis=0) <= far + 1e-12).all()
+        )
+        corners = itertools.product(*(np.linspace(s.column.lower[0], s.column.upper[0], 101) for s in (x, y)))
+        xx, yy, xy = (float(each[0]) for each in pair.within.largest(form))
+        apart = max(form.at(u, v) - p * u - q * v for u, v in corners) + form.s * xy + form.a * xx + form.b * yy
+        phi = plane(pair, form, p, q).phi
+        assert largest <= phi + 1e-12
+        assert phi <= apart + 1e-3
 
 
 def test_means_make_correlations_narrow() -> None:

@@ -1,6 +1,8 @@
 """How kernels are declared. They are compiled once an installation and kept (see `surebox_verify.kernels`).
 
-None takes the lock of the interpreter, and none has the wrapper that C programs would call.
+None takes the lock of the interpreter, and none has the wrapper that C programs would call. Where a kernel copies one
+array to a part of another it does so element by element: for an assignment numba compiles what puts its error messages
+together as well, for two seconds.
 """
 
 from collections.abc import Callable

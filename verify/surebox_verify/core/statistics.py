@@ -49,7 +49,8 @@ _SIZES: dict[str, tuple[int, int | None]] = {
     "domain_mean": (2, 2),
     "quantile": (1, 1),
 }
-_NOMINAL = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}  # places in `of` that take nominal columns
+#: Places in `of` that take columns of values: nominal ones, and ordinal ones.
+_OF_VALUES = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}
 #: Kinds that take nominal columns by their indicators (readings): two values anywhere, any number as predictors.
 _DUMMIES = ("covariance", "correlation", "regression")
 _BINARY = 2
@@ -68,10 +69,11 @@ class Statistic:
     Attributes
     ----------
     kind : which.
-    of : its columns (regression: the target first; `domain_mean`: the numeric column, then the nominal one). Nominal
+    of : its columns (regression: the target first; `domain_mean`: the numeric column, then the one of values). Nominal
         columns are numbered after the numeric ones.
     weight : omega, of every number of the statistic; None for 1 over each one's natural scale.
-    values : codes of the set A of a `share` or `domain_mean`; empty for every value of the codebook on its own.
+    values : codes of the set A of a `share` or `domain_mean`; empty for every value on its own. Of an
+        ordinal column they are its ranks.
     p : of a `quantile`, in (0, 1).
     """
 
@@ -99,7 +101,12 @@ def all_moments(columns: int) -> tuple[Statistic, ...]:
     return tuple(singles + pairs)
 
 
-def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: Sequence[int] = ()) -> None:
+def check_statistics(
+    statistics: Sequence[Statistic],
+    columns: int,
+    codebooks: Sequence[int] = (),
+    ranks: Sequence[int | None] = (),
+) -> None:
     """Refuse statistics whose wording is wrong.
 
     Parameters
@@ -107,6 +114,7 @@ def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: S
     statistics : what is asked.
     columns : numeric ones.
     codebooks : number of values of each nominal column; these follow the numeric ones in `of`.
+    ranks : number of values of each numeric column that is ordinal, None of the others; empty where none is.
 
     Raises
     ------
@@ -118,8 +126,9 @@ def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: S
     if not statistics:
         msg = "at least one statistic is needed"
         raise ValueError(msg)
+    values = (*ranks, *[None] * (columns - len(ranks)), *codebooks)
     for index, statistic in enumerate(statistics):
-        fault = _fault(statistic, columns, codebooks) or _nominal_fault(statistic, columns, codebooks)
+        fault = _fault(statistic, columns, codebooks) or _values_fault(statistic, columns, values)
         if fault:
             raise UndefinedStatisticError(index, statistic.kind, statistic.of, fault)
         several = _without_indicator(statistic, columns, codebooks)
@@ -128,18 +137,18 @@ def check_statistics(statistics: Sequence[Statistic], columns: int, codebooks: S
             raise UndefinedStatisticError(index, statistic.kind, statistic.of, reason, (several,))
 
 
-def _nominal_fault(statistic: Statistic, columns: int, codebooks: Sequence[int]) -> str | None:
+def _values_fault(statistic: Statistic, columns: int, values: Sequence[int | None]) -> str | None:
     """What is wrong about the columns of a statistic, numeric or not, about its values or its p."""
-    nominal = _NOMINAL.get(statistic.kind, ())
+    about = _OF_VALUES.get(statistic.kind, ())
     for place, column in enumerate(statistic.of):
         if column >= columns and statistic.kind in _DUMMIES:
             continue
-        if (place in nominal) != (column >= columns):
-            return f"column {column} of it must be {'nominal' if place in nominal else 'numeric'}"
-    if statistic.values and (not nominal or statistic.kind == "crosstab"):
+        if values[column] is None if place in about else column >= columns:
+            return f"column {column} of it must be {'nominal or ordinal' if place in about else 'numeric'}"
+    if statistic.values and (not about or statistic.kind == "crosstab"):
         return "it takes no values"
-    if any(not 0 <= v < codebooks[statistic.of[nominal[0]] - columns] for v in statistic.values):
-        return "its values must be in the codebook of its column"
+    if any(not 0 <= v < (values[statistic.of[about[0]]] or 0) for v in statistic.values):
+        return "its values must be those of its column"
     if (statistic.kind == "quantile") != (statistic.p is not None and 0.0 < statistic.p < 1.0):
         return "it takes a p in (0, 1)" if statistic.kind == "quantile" else "it takes no p"
     return None

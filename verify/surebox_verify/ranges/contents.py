@@ -15,22 +15,27 @@ linear is at s_lo, s_hi or a multiple of w between them. Likewise sum (x - m_x)(
 bilinear between multiples, so D has its extremes at those points; its least value is that of (x, -y).
 Variance: max_x V <= min_mu of the largest mean of (x - mu)^2, the least is that of the means alone. Pairs: the mean of
 a form of (x, y) is that of the boxes' means plus that of A, B, D, which planes take at their largest (ranges.forms):
-an outer relaxation, since the extremes of A, B, D need not go with the same means.
+an outer relaxation, since the extremes of A, B, D need not go with the same means. The rectangle of a box's means is
+therefore divided, and both are taken at their largest in each part: the largest of these is no less than any mean with
+its own A, B, D.
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
 from surebox_verify.core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn, box_column, least_variance, mean_of
-from surebox_verify.ranges.forms import Pair, Within, pair_of
+from surebox_verify.ranges.forms import Pair, Part, Within, pair_of
 from surebox_verify.ranges.guaranteed import combine
 from surebox_verify.ranges.mass import Mass
 
 _MARGIN = 64.0 * UNIT_ROUNDOFF
 _SEARCH = 60  # thirds of the interval of mu
+_PARTS = 3  # of the interval of a mean: nine of a pair of them
+_NARROW = 0.02  # of the boxes: means that are known almost exactly are not parted
 _MULTIPLES = 4  # of the width between s_lo and s_hi, of which all are tried
 
 
@@ -79,8 +84,7 @@ def content_column(
     low = np.maximum(np.ldexp(difference(mean_low, whole.reference, -np.inf), -whole.exponent), whole.lower)
     high = np.minimum(np.ldexp(difference(mean_high, whole.reference, np.inf), -whole.exponent), whole.upper)
     width = whole.upper - whole.lower
-    first = np.clip(counts * (low - whole.lower) * (1.0 - _MARGIN) - _MARGIN, 0.0, counts * width)
-    last = np.clip(counts * (high - whole.lower) * (1.0 + _MARGIN) + _MARGIN, 0.0, counts * width)
+    first, last = _sums(low, high, whole.lower, width, counts)
     mean = mean_of(mean_low, mean_high, whole.mass)
     least = least_variance(low, high, whole.mass)[0]
     most = _largest_variance(whole, width, first, last, counts)
@@ -102,26 +106,67 @@ def _outer(whole: BoxColumn) -> Interval:
     return Interval(0.0, np.inf) if outer is None else outer
 
 
+def _sums(
+    mean_low: FloatArray, mean_high: FloatArray, low: FloatArray, width: FloatArray, counts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """s_lo and s_hi of means, roundings included."""
+    first = np.clip(counts * (mean_low - low) * (1.0 - _MARGIN) - _MARGIN, 0.0, counts * width)
+    last = np.clip(counts * (mean_high - low) * (1.0 + _MARGIN) + _MARGIN, 0.0, counts * width)
+    return first, last
+
+
 def content_pair(x: ContentColumn, y: ContentColumn) -> Pair:
-    """Two columns of the same boxes, with what A, B and D may be. O(B)."""
+    """Two columns of the same boxes, with what A, B and D may be, in each part of the means' rectangles. O(B)."""
     pair = pair_of(x.column, y.column)
-    a, b = _most_spread(x), _most_spread(y)
+    parts = tuple(
+        Part((one.column.lower, one.column.upper, two.column.lower, two.column.upper), _within(one, two, a, b))
+        for one, a in [(each, _most_spread(each)) for each in _parted(x)]
+        for two, b in [(each, _most_spread(each)) for each in _parted(y)]
+    )
+    each = [part.within for part in parts]
+    within = Within(
+        np.maximum.reduce([one.xx for one in each]),
+        np.maximum.reduce([one.yy for one in each]),
+        np.minimum.reduce([one.least for one in each]),
+        np.maximum.reduce([one.most for one in each]),
+    )
+    mass, (xy, xx, yy, of_x, of_y) = x.column.mass.of_box, pair.sizes
+    xy += float(mass @ np.maximum(within.most, -within.least))
+    sizes = (xy, xx + float(mass @ within.xx), yy + float(mass @ within.yy), of_x, of_y)
+    return replace(pair, sizes=sizes, within=within, parts=parts)
+
+
+def _parted(column: ContentColumn) -> list[ContentColumn]:
+    """The column with its means in one part of their intervals after the other."""
+    low, high, mass = column.column.lower, column.column.upper, column.column.mass.of_box
+    parts = _PARTS if float(mass @ (high - low)) > _NARROW * float(mass @ column.width) else 1
+    ends = [low, *(np.clip(low + (high - low) * (i / parts), low, high) for i in range(1, parts)), high]
+    found = []
+    for one, other in pairwise(ends):
+        first, last = _sums(one, other, column.low, column.width, column.counts)
+        found.append(replace(column, column=replace(column.column, lower=one, upper=other), first=first, last=last))
+    return found
+
+
+def _within(x: ContentColumn, y: ContentColumn, a: FloatArray, b: FloatArray) -> Within:
+    """The extremes of A, B and D, those of A and B given."""
     limit = np.sqrt(a * b) * (1.0 + _MARGIN)
     mirrored = replace(y, first=y.counts * y.width - y.last, last=y.counts * y.width - y.first)
     most = np.minimum(_most_together(x, y), limit)
     least = -np.minimum(_most_together(x, mirrored), limit)
-    return replace(pair, within=Within(a, b, np.minimum(least, 0.0), np.maximum(most, 0.0)))
+    return Within(a, b, np.minimum(least, 0.0), np.maximum(most, 0.0))
 
 
 def _points(column: ContentColumn) -> list[FloatArray]:
-    """s_lo, s_hi, and multiples of the width between them."""
+    """s_lo, s_hi, and multiples of the width between them: all, or the first and last and those about the middle."""
     width = np.where(column.width > 0.0, column.width, 1.0)
-    found = [column.first, column.last]
-    start = np.ceil(column.first / width)
-    among = [(start + i) * width for i in range(_MULTIPLES)]
-    among += [np.floor(column.last / width) * width]
-    among += [half * width for half in (np.floor(0.5 * column.counts), np.ceil(0.5 * column.counts))]
-    return found + [np.clip(s, column.first, column.last) for s in among]
+    start, end = np.ceil(column.first / width), np.floor(column.last / width)
+    most = int(np.max(end - start, initial=-1.0)) + 1
+    among = [(start + i) * width for i in range(min(most, _MULTIPLES))]
+    if most > _MULTIPLES:
+        among += [end * width]
+        among += [half * width for half in (np.floor(0.5 * column.counts), np.ceil(0.5 * column.counts))]
+    return [column.first, column.last, *(np.clip(s, column.first, column.last) for s in among)]
 
 
 def _parts(s: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
+from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, up
 from surebox_verify.core.types import FloatArray, IndexArray
 from surebox_verify.ranges.column import BoxColumn
@@ -109,6 +109,19 @@ class Within:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Bounds of means that are nearer than those of all, and what records do about means between them.
+
+    Attributes
+    ----------
+    sides : x_low, x_high, y_low, y_high, (B,) each.
+    """
+
+    sides: tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+    within: Within
+
+
+@dataclass(frozen=True)
 class Pair:
     """Two columns of the same boxes, and sums of magnitudes for the rounding error.
 
@@ -116,12 +129,14 @@ class Pair:
     ----------
     sizes : sums of m |x||y|, m x^2, m y^2, m |x|, m |y|, each at its largest.
     within : what records do about the means, where the bounds are those of means; else None.
+    parts : where the bounds are those of means: the means of each box are in one of these at least.
     """
 
     x: BoxColumn
     y: BoxColumn
     sizes: tuple[float, float, float, float, float]
     within: Within | None = None
+    parts: tuple[Part, ...] = ()
 
 
 def pair_of(x: BoxColumn, y: BoxColumn) -> Pair:
@@ -147,13 +162,12 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
     off by d costs a d^2, within the same magnitudes. O(B).
     """
     x, y = pair.x, pair.y
-    sides = (x.lower, x.upper, y.lower, y.upper, x.mass.of_box)
-    found = np.array(_sum_of_largest(*sides, form.s, form.a, form.b, p, q))
+    if pair.parts:
+        found = _sums_over_parts(pair, form, p, q)
+    else:
+        sides = (x.lower, x.upper, y.lower, y.upper, x.mass.of_box)
+        found = np.array(_sum_of_largest(*sides, form.s, form.a, form.b, p, q))
     size = float(np.dot(pair.sizes, (1.0, abs(form.a), abs(form.b), abs(p), abs(q))))
-    if pair.within is not None:
-        mean = np.array([float(x.mass.of_box @ each) for each in pair.within.largest(form)])
-        found += np.array([form.s * mean[2] + form.a * mean[0] + form.b * mean[1], 0.0, 0.0, *mean])
-        size += float(np.abs(mean) @ np.array([abs(form.a), abs(form.b), 1.0]))
     error = (2.0 * len(x.mass.of_box) + _SLACK) * UNIT_ROUNDOFF * size + _UNDERFLOW
     total = float(found[0]) + error
     mass = x.mass.total
@@ -163,6 +177,21 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
         mean_x, mean_y, max(xx - mean_x * mean_x, 0.0), max(yy - mean_y * mean_y, 0.0), xy - mean_x * mean_y
     )
     return Plane(form, phi, error / mass.lower, p, q, moments)
+
+
+def _sums_over_parts(pair: Pair, form: Form, p: float, q: float) -> FloatArray:
+    """What `_sum_of_largest` has, for the part of each box where g is largest with what its records do there."""
+    count = len(pair.x.mass.of_box)
+    found, values = np.full((6, count), -np.inf), np.empty((6, count))
+    for part in pair.parts:
+        xx, yy, xy = part.within.largest(form)
+        _largest_of_each(*part.sides, form.s, form.a, form.b, p, q, values[:3])
+        values[0] += form.s * xy + form.a * xx + form.b * yy
+        values[3] = values[1] * values[1] + xx
+        values[4] = values[2] * values[2] + yy
+        values[5] = values[1] * values[2] + xy
+        np.copyto(found, values, where=values[0] > found[0])
+    return np.asarray(found @ pair.x.mass.of_box)
 
 
 def places(pair: Pair, plane: Plane, boxes: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -175,6 +204,32 @@ def places(pair: Pair, plane: Plane, boxes: IndexArray) -> tuple[FloatArray, Flo
         found.append(_sum_of_largest(*sides, form.s, form.a, form.b, plane.p, plane.q)[1:3])
     at = np.array(found)
     return at[:, 0], at[:, 1]
+
+
+@inner_kernel(fastmath=EVERY_ORDER, inline="always")
+def _largest(
+    x0: float, x1: float, y0: float, y1: float, s: float, a: float, b: float, p: float, q: float
+) -> tuple[float, float, float]:
+    """The largest g of a box, and x and y there."""
+    to_x = -0.5 / a if a < 0.0 else _STEEP
+    to_y = -0.5 / b if b < 0.0 else _STEEP
+    rise = max(b, 0.0) * (y0 + y1) - q
+    x, y = x0, min(max((s * x0 + rise) * to_y, y0), y1)
+    best = s * x * y + a * x * x + b * y * y - p * x - q * y
+    other = min(max((s * x1 + rise) * to_y, y0), y1)
+    value = s * x1 * other + a * x1 * x1 + b * other * other - p * x1 - q * other
+    more = value > best
+    x, y, best = (x1 if more else x), (other if more else y), (value if more else best)
+    if a < 0.0:
+        other = min(max((s * y0 - p) * to_x, x0), x1)
+        value = s * other * y0 + a * other * other + b * y0 * y0 - p * other - q * y0
+        more = value > best
+        x, y, best = (other if more else x), (y0 if more else y), (value if more else best)
+        other = min(max((s * y1 - p) * to_x, x0), x1)
+        value = s * other * y1 + a * other * other + b * y1 * y1 - p * other - q * y1
+        more = value > best
+        x, y, best = (other if more else x), (y1 if more else y), (value if more else best)
+    return best, x, y
 
 
 @kernel(fastmath=EVERY_ORDER)
@@ -191,28 +246,9 @@ def _sum_of_largest(
     q: float,
 ) -> tuple[float, float, float, float, float, float]:
     """Sums of m g at its largest over each box, and of m x, m y, m x^2, m y^2, m xy there."""
-    to_x = -0.5 / a if a < 0.0 else _STEEP
-    to_y = -0.5 / b if b < 0.0 else _STEEP
-    convex = max(b, 0.0)
     total = sum_x = sum_y = sum_xx = sum_yy = sum_xy = 0.0
     for k in range(len(mass)):
-        x0, x1, y0, y1 = x_low[k], x_high[k], y_low[k], y_high[k]
-        rise = convex * (y0 + y1) - q
-        x, y = x0, min(max((s * x0 + rise) * to_y, y0), y1)
-        best = s * x * y + a * x * x + b * y * y - p * x - q * y
-        other = min(max((s * x1 + rise) * to_y, y0), y1)
-        value = s * x1 * other + a * x1 * x1 + b * other * other - p * x1 - q * other
-        more = value > best
-        x, y, best = (x1 if more else x), (other if more else y), (value if more else best)
-        if a < 0.0:
-            other = min(max((s * y0 - p) * to_x, x0), x1)
-            value = s * other * y0 + a * other * other + b * y0 * y0 - p * other - q * y0
-            more = value > best
-            x, y, best = (other if more else x), (y0 if more else y), (value if more else best)
-            other = min(max((s * y1 - p) * to_x, x0), x1)
-            value = s * other * y1 + a * other * other + b * y1 * y1 - p * other - q * y1
-            more = value > best
-            x, y, best = (other if more else x), (y1 if more else y), (value if more else best)
+        best, x, y = _largest(x_low[k], x_high[k], y_low[k], y_high[k], s, a, b, p, q)
         w = mass[k]
         total += w * best
         sum_x += w * x
@@ -221,3 +257,21 @@ def _sum_of_largest(
         sum_yy += w * y * y
         sum_xy += w * x * y
     return total, sum_x, sum_y, sum_xx, sum_yy, sum_xy
+
+
+@kernel(fastmath=EVERY_ORDER)
+def _largest_of_each(
+    x_low: FloatArray,
+    x_high: FloatArray,
+    y_low: FloatArray,
+    y_high: FloatArray,
+    s: float,
+    a: float,
+    b: float,
+    p: float,
+    q: float,
+    found: FloatArray,
+) -> None:
+    """G at its largest over each box, and x and y there, into (3, B)."""
+    for k in range(found.shape[1]):
+        found[0, k], found[1, k], found[2, k] = _largest(x_low[k], x_high[k], y_low[k], y_high[k], s, a, b, p, q)

@@ -214,5 +214,6 @@ def _units(pair: Pair, objective: Objective) -> tuple[float, float, float]:
 
 def _apart(place: tuple[float, float, float], peak: Peak, units: tuple[float, float, float]) -> float:
     """Squared distance of a place from a peak."""
-    gaps = (place[0] - peak.x, place[1] - peak.y, place[2] - peak.log_tau)
-    return sum((gap / unit) ** 2 for gap, unit in zip(gaps, units, strict=True))
+    by_x, by_y = (place[0] - peak.x) / units[0], (place[1] - peak.y) / units[1]
+    by_tau = (place[2] - peak.log_tau) / units[2]
+    return by_x**2 + by_y**2 + by_tau**2

@@ -28,6 +28,7 @@ class ReleasedBoxes(PublishedBoxes):
     weights : (B,), weight of each record of a box; None where the release has none.
     numeric, nominal : names of the columns of `lower` and `upper`, and of `sets`. Days are numbers, counted from 1970;
         ordinal columns are numbered by their order.
+    orders : values of the ordinal columns, by name, in their order.
     codebooks : (d,), values of each nominal column, in the order of its set's columns; None is the missing one.
     """
 
@@ -36,6 +37,16 @@ class ReleasedBoxes(PublishedBoxes):
     numeric: tuple[str, ...] = field(default=(), kw_only=True)
     nominal: tuple[str, ...] = field(default=(), kw_only=True)
     codebooks: tuple[tuple[Any, ...], ...] = field(default=(), kw_only=True)
+    orders: Orders = field(default_factory=dict, kw_only=True)
+
+    @property
+    def ranks(self) -> tuple[int | None, ...]:
+        """(n,), number of values of each ordinal column; None of the other numeric ones."""
+        return tuple(len(self.orders[name]) if name in self.orders else None for name in self.numeric)
+
+    def values(self, name: str) -> Sequence[Any]:
+        """Values of a nominal or an ordinal column, in the order of their codes; none of any other."""
+        return self.codebooks[self.nominal.index(name)] if name in self.nominal else self.orders.get(name, ())
 
     @property
     def nbytes(self) -> int:
@@ -125,6 +136,7 @@ def boxes_of(
         numeric=numeric,
         nominal=nominal,
         codebooks=tuple(values for _, values in sets),
+        orders={name: tuple(values) for name, values in (orders or {}).items() if name in numeric},
     )
 
 
@@ -149,7 +161,9 @@ def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Mea
     """
     names = [name for name in parameters.get("columns", ()) if f"{name}_lo" in columns]
     steps = tuple(_step(name, columns[f"{name}_lo"], parameters) for name in names)
-    return Meaning(parameters.get("bounds") == "tight", steps, least=int(parameters.get("k") or 0))
+    orders: Orders = parameters.get("ordinal") or {}
+    ranks = tuple(len(orders[name]) if name in orders else None for name in names)
+    return Meaning(parameters.get("bounds") == "tight", steps, least=int(parameters.get("k") or 0), ranks=ranks)
 
 
 def has_means(parameters: Mapping[str, Any]) -> bool:

@@ -7,11 +7,17 @@ mu_A : mean of y among them.  f(q) : density of x at its quantile q.  h : width 
 v : design weight over its mean; all influences of a record are multiplied by it.
 
 science.md section 5, *Influence*:
+of a nominal column
 share of A : a set that has values in A and others costs omega; of one value v: omega_v wherever v is in a set of more.
 cell (u, w) : in a set of the first column, on average over the records' second values, sum_w p_w omega_uw; and vice
     versa.
 mean of y in A : N dC/dy = 1(A) / p_A, and a set that has values in A and others costs E|y - mu_A| / p_A.
 quantile : N dC/dx = 1 / f(q) within the window about q, 0 elsewhere.
+of an ordinal column, whose sides are ranges of ranks r: the influence is a function b(r), and a range costs by how far
+    b moves along it. To first order that is |b(r) - b(r')| to the neighbouring rank r' that moves the statistic's
+    numbers most, all summed, per unit of rank:
+    omega |1_A(r) - 1_A(r')| for the share of A, times |y - mu_A| / p_A for the mean of y in A, and
+    omega_rw + omega_r'w for cells, w being the record's other value. For a range of two ranks it is exact.
 Natural scales: sqrt(p (1 - p)) of shares, sigma of y or x.
 """
 
@@ -21,7 +27,7 @@ import numpy as np
 
 from surebox_verify.core.moments import Moments
 from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.sides import NominalColumn
 
 _NORMAL = 1.06  # Silverman's width for a normal density, in deviations
@@ -39,6 +45,8 @@ class Records:
     at : moments of the numeric columns, pairwise where values are missing.
     least : k/N.
     survey : (N,), design weights as given; None for equal ones.
+    ranks : (n,), number of values of each numeric column that is ordinal, whose x are ranks; None of the others. Empty
+        where none is.
     dummies : e pairs of nominal column and value, whose indicators statistics of moments take; columns n to n + e - 1
         of `at` and of their derivatives.
     """
@@ -50,23 +58,42 @@ class Records:
     least: float
     survey: FloatArray | None = None
     dummies: tuple[tuple[int, int], ...] = ()
+    ranks: tuple[int | None, ...] = ()
 
     @property
     def filled(self) -> FloatArray:
         """(N, n + e), numeric columns and indicators, means where a value is missing."""
         whole = embedded(self.x, self.nominal, self.dummies)
-        return np.ascontiguousarray(np.where(np.isnan(whole), self.at.mean, whole))
+        missing = np.isnan(whole)
+        return np.ascontiguousarray(np.where(missing, self.at.mean, whole) if missing.any() else whole)
 
     @property
     def codebooks(self) -> tuple[int, ...]:
         """Values of each nominal column."""
         return tuple(column.values for column in self.nominal)
 
+    def size(self, column: int) -> int:
+        """Values of a nominal or an ordinal column, numbered among all."""
+        n = self.x.shape[1]
+        return self.nominal[column - n].values if column >= n else (self.ranks[column] or 0)
+
+    def codes(self, column: int) -> IntArray:
+        """(N,), which of its values each record has; -1 where it is missing."""
+        n = self.x.shape[1]
+        if column >= n:
+            return np.asarray(self.nominal[column - n].codes, dtype=np.int64)
+        return np.asarray(np.nan_to_num(self.x[:, column], nan=-1.0), dtype=np.int64)
+
     def among(self, column: int, values: tuple[int, ...]) -> BoolArray:
         """(N,), records with one of the values."""
-        asked = np.zeros(self.nominal[column].values + 1, dtype=np.bool_)
+        asked = np.zeros(self.size(column) + 1, dtype=np.bool_)
         asked[list(values)] = True
-        return np.asarray(asked[self.nominal[column].codes])  # -1 is the last
+        return np.asarray(asked[self.codes(column)])  # -1 is the last
+
+    def masses(self, column: int) -> FloatArray:
+        """Share of the records that have each value of a nominal or an ordinal column."""
+        counted = np.bincount(self.codes(column) + 1, self.share, self.size(column) + 1)
+        return counted[1:].astype(np.float64)  # the first is of those where it is missing
 
     def bounded(self, share: float) -> float:
         """A share that is neither too small nor too large to tell."""
@@ -82,6 +109,8 @@ def embedded(x: FloatArray, nominal: tuple[NominalColumn, ...], dummies: tuple[t
     nominal : d columns.
     dummies : e pairs of a nominal column and a value of it.
     """
+    if not dummies:
+        return x
     indicators = [
         np.where(nominal[j].codes < 0, np.nan, (nominal[j].codes == v).astype(np.float64)) for j, v in dummies
     ]
@@ -112,7 +141,11 @@ def sides(statistics: tuple[Statistic, ...], records: Records) -> Sides:
     records : N of them.
     """
     n = records.x.shape[1]
-    per_record = any(one.kind in ("domain_mean", "quantile") for one in statistics)
+    per_record = any(
+        one.kind in ("domain_mean", "quantile")
+        or (one.kind in ("share", "crosstab") and any(column < n for column in one.of))
+        for one in statistics
+    )
     found = Sides(
         value=[np.zeros(column.values) for column in records.nominal],
         score=[[] for _ in records.nominal],
@@ -135,8 +168,8 @@ def sides(statistics: tuple[Statistic, ...], records: Records) -> Sides:
     return found
 
 
-def _sets(one: Statistic, column: NominalColumn) -> list[tuple[int, ...]]:
-    return [one.values] if one.values else [(v,) for v in range(column.values)]
+def _sets(one: Statistic, records: Records) -> list[tuple[int, ...]]:
+    return [one.values] if one.values else [(v,) for v in range(records.size(one.of[-1]))]
 
 
 def _weight(one: Statistic, scale: float) -> float:
@@ -153,47 +186,95 @@ def _charge(found: Sides, column: int, values: tuple[int, ...], cost: float) -> 
         found.score[column].append(score)
 
 
+def _step(records: Records, column: int, values: tuple[int, ...]) -> FloatArray:
+    """Where an ordinal column leaves or enters a set: 1 between such neighbouring ranks, else 0."""
+    inside = np.zeros(records.size(column))
+    inside[list(values)] = 1.0
+    return np.abs(np.diff(inside))
+
+
+def _charge_ranks(
+    found: Sides, records: Records, column: int, costs: list[tuple[FloatArray, float | FloatArray]]
+) -> None:
+    """Steps of an ordinal column's ranks, and what they cost a record: one number, or one for each."""
+    codes = records.codes(column)
+    below, above = np.zeros(len(codes)), np.zeros(len(codes))
+    for step, cost in costs:
+        below += cost * np.append(0.0, step)[codes]
+        above += cost * np.append(step, 0.0)[codes]
+    found.worth[:, column] += np.where(codes < 0, 0.0, np.maximum(below, above))
+
+
 def _share(one: Statistic, records: Records, found: Sides) -> None:
-    column = one.of[0] - records.x.shape[1]
-    for values in _sets(one, records.nominal[column]):
-        p = records.bounded(float(records.share @ records.among(column, values)))
+    column, n = one.of[0], records.x.shape[1]
+    step = np.zeros(records.size(column) - 1)
+    masses = records.masses(column)
+    for values in _sets(one, records):
+        p = records.bounded(float(masses[list(values)].sum()))
         spread = float(np.sqrt(p * (1.0 - p)))
         omega = _weight(one, spread)
-        _charge(found, column, values, omega)
+        if column < n:
+            step += omega * _step(records, column, values)
+        else:
+            _charge(found, column - n, values, omega)
         found.omega[-1].append(omega)
         found.deviations[-1].append(spread)
+    if column < n:
+        _charge_ranks(found, records, column, [(step, 1.0)])
 
 
 def _crosstab(one: Statistic, records: Records, found: Sides) -> None:
-    first, second = (c - records.x.shape[1] for c in one.of)
-    a, b = records.nominal[first], records.nominal[second]
-    both = (a.codes >= 0) & (b.codes >= 0)
-    cell = a.codes[both].astype(np.int64) * b.values + b.codes[both]
-    table = np.bincount(cell, weights=records.share[both], minlength=a.values * b.values).reshape(a.values, b.values)
+    a, b = (records.codes(column) for column in one.of)
+    sizes = records.size(one.of[0]), records.size(one.of[1])
+    both = (a >= 0) & (b >= 0)
+    cell = a[both] * sizes[1] + b[both]
+    table = np.bincount(cell, weights=records.share[both], minlength=sizes[0] * sizes[1]).reshape(sizes)
     p = np.clip(table, records.least, max(1.0 - records.least, 0.5))
     spread = np.sqrt(p * (1.0 - p))
     omega = np.full(p.shape, one.weight * len(records.x)) if one.weight is not None else 1.0 / spread  # of a share
-    found.value[first] += omega @ table.sum(axis=0)
-    found.value[second] += omega.T @ table.sum(axis=1)
+    _charge_cells(found, records, one.of[0], omega, b, table.sum(axis=0))
+    _charge_cells(found, records, one.of[1], omega.T, a, table.sum(axis=1))
     found.omega[-1].extend(omega.ravel().tolist())
     found.deviations[-1].extend(spread.ravel().tolist())
 
 
+def _charge_cells(
+    found: Sides, records: Records, column: int, omega: FloatArray, other: IntArray, shares: FloatArray
+) -> None:
+    """One column of a cross-table; `omega` of its values against the other's, whose codes and shares are given."""
+    n = records.x.shape[1]
+    if column >= n:
+        found.value[column - n] += omega @ shares
+        return
+    step = omega[1:] + omega[:-1]
+    nothing = np.zeros((1, omega.shape[1]))
+    steep = np.maximum(np.vstack([step, nothing]), np.vstack([nothing, step]))
+    codes = records.codes(column)
+    known = (codes >= 0) & (other >= 0)
+    found.worth[known, column] += steep[codes[known], other[known]]
+
+
 def _domain_mean(one: Statistic, records: Records, found: Sides) -> None:
-    y, column = one.of[0], one.of[1] - records.x.shape[1]
+    y, column, n = one.of[0], one.of[1], records.x.shape[1]
     values = records.x[:, y]
     known = ~np.isnan(values)
     omega = _weight(one, float(records.at.deviation[y]))
-    for chosen in _sets(one, records.nominal[column]):
+    ranked: list[tuple[FloatArray, float | FloatArray]] = []
+    for chosen in _sets(one, records):
         inside = records.among(column, chosen) & known
         mass = float(records.share @ inside)
         p = records.bounded(mass)
         mean = float(records.share[inside] @ values[inside] / mass) if mass > 0.0 else float(records.at.mean[y])
         away = np.abs(np.where(known, values, mean) - mean)
         found.worth[inside, y] += omega / p
-        _charge(found, column, chosen, omega * float(records.share @ away) / p)
+        if column < n:
+            ranked.append((_step(records, column, chosen), omega * away / p))
+        else:
+            _charge(found, column - n, chosen, omega * float(records.share @ away) / p)
         found.omega[-1].append(omega)
         found.deviations[-1].append(float(np.sqrt(records.share[inside] @ away[inside] ** 2)) / p)
+    if ranked:
+        _charge_ranks(found, records, column, ranked)
 
 
 def _quantile(one: Statistic, records: Records, found: Sides) -> None:

@@ -27,7 +27,7 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     request : what is asked of them.
     """
     _check_numbers(x, request)
-    check_statistics(request.statistics, x.shape[1], [column.values for column in request.nominal])
+    check_statistics(request.statistics, x.shape[1], [column.values for column in request.nominal], request.ranks)
     if request.k < 1 or not 0.0 < request.confidence < 1.0:
         msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
         raise ValueError(msg)

@@ -41,7 +41,7 @@ def with_floor(
     worth = absolute_influences(field, filled, np.ones(filled.shape[1])).mean(axis=0, dtype=np.float64)[:n]
     if len(found.worth):
         worth = worth + found.worth.mean(axis=0)
-    spread = [np.array([_spread(records, j, v) for v in range(c.values)]) for j, c in enumerate(records.nominal)]
+    spread = [_spread(records, n + j) for j in range(len(records.nominal))]
     sizes = [float(worth[i] * sigma[i]) for i in of if i < n]
     for j in (i - n for i in of if i >= n):
         costs = found.value[j] * spread[j]
@@ -57,9 +57,10 @@ def with_floor(
     return found
 
 
-def _spread(records: Records, column: int, value: int) -> float:
-    p = records.bounded(float(records.share @ (records.nominal[column].codes == value)))
-    return float(np.sqrt(p * (1.0 - p)))
+def _spread(records: Records, column: int) -> FloatArray:
+    """Deviation of the indicator of each value of a column."""
+    p = np.array([records.bounded(mass) for mass in records.masses(column).tolist()])
+    return np.asarray(np.sqrt(p * (1.0 - p)))
 
 
 def costs(found: Sides, field: Influences, records: Records, *, weighted: bool) -> tuple[Costs, float]:

@@ -34,6 +34,7 @@ def core_of(boxes: Boxes, request: BoxesRequest) -> BoolArray:
         at_most=request.dismiss_at_most,
         ddof=request.ddof,
         k=request.k,
+        ranks=request.ranks,
     )
 
 
@@ -67,7 +68,7 @@ def left_in(mixed: Mixed, boxes: Boxes, kept: BoolArray) -> tuple[Mixed, Boxes]:
     share = np.full(len(rows), 1.0 / len(rows))
     dummies = mixed.records.dummies
     at = pairwise(embedded(given.x, nominal, dummies), share, request.ddof)
-    records = Records(given.x, nominal, share, at, request.k / len(rows), None, dummies)
+    records = Records(given.x, nominal, share, at, request.k / len(rows), None, dummies, request.ranks)
     found = Mixed(given, request, records, _derivatives(mixed, records), sides(request.statistics, records))
     return found, boxes if kept.all() else _drawn_in(boxes, kept, given.x, request.columns)
 

@@ -53,7 +53,7 @@ def begin(state: Checked) -> MixedCutting:
     share = np.full(len(given.rows), 1.0 / len(given.rows)) if survey is None else survey / survey.sum()
     dummies = _dummies(request, x.shape[1])
     at = pairwise(embedded(given.x, given.nominal, dummies), share, request.ddof)
-    records = Records(given.x, given.nominal, share, at, request.k / len(given.rows), survey, dummies)
+    records = Records(given.x, given.nominal, share, at, request.k / len(given.rows), survey, dummies, request.ranks)
     field = _derivatives(request.statistics, records)
     asked = sides(request.statistics, records)
     floored = costing.with_floor(asked, field, request.statistics, records, request.floor)
@@ -133,7 +133,7 @@ def _chosen(mixed: Mixed, boxes: Boxes) -> MixedCertifying:
     """The boxes to publish and the core among them, as their readers will have them."""
     request = mixed.request
     steps = tuple(column.step for column in request.columns)
-    meaning = Meaning(request.bounds == "tight", steps, least=request.k)
+    meaning = Meaning(request.bounds == "tight", steps, least=request.k, ranks=request.ranks)
     everyone = core = marked = None
     if request.rare_records != "keep":
         kept = core_of(boxes, request)

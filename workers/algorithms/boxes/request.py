@@ -78,6 +78,11 @@ class BoxesRequest:
     percentage: float = 10.0
 
     @property
+    def ranks(self) -> tuple[int | None, ...]:
+        """Number of values of each numeric column that is ordinal, None of the others."""
+        return tuple(column.ranks for column in self.columns)
+
+    @property
     def plain(self) -> bool:
         """Whether the columns are numbers, complete and of equal weight, and boxes hold k records, or l values."""
         demands = self.demands

@@ -68,7 +68,7 @@ def true_values(statistic: Statistic, records: Records, ddof: int, at_all: list[
     """
     n = records.x.shape[1]
     there = np.logical_and.reduce(
-        [~np.isnan(records.x[:, c]) if c < n else records.nominal[c - n].codes >= 0 for c in statistic.of]
+        [~np.isnan(records.x[:, c]) if c < n else records.codes(c) >= 0 for c in statistic.of]
     )
     share = records.share[there]
     if statistic.kind in OF_MOMENTS:
@@ -78,14 +78,12 @@ def true_values(statistic: Statistic, records: Records, ddof: int, at_all: list[
         return _of_moments(statistic, whole[there][:, list(axes_of(statistic.of, records))], share, ddof)
     if statistic.kind == "quantile":
         return [_quantile(records.x[there, statistic.of[0]], share, statistic.p or 0.5)]
-    codes = [records.nominal[c - n].codes[there] for c in statistic.of if c >= n]
-    sizes = [records.nominal[c - n].values for c in statistic.of if c >= n]
+    about = statistic.of[-1:] if statistic.kind == "domain_mean" else statistic.of
+    codes, sizes = [records.codes(c)[there] for c in about], [records.size(c) for c in about]
     total = float(share.sum())
     if statistic.kind == "crosstab":
         mass = share * len(records.x) if records.survey is None else records.survey[there]
-        cells = np.bincount(
-            codes[0].astype(np.int64) * sizes[1] + codes[1], weights=mass, minlength=sizes[0] * sizes[1]
-        )
+        cells = np.bincount(codes[0] * sizes[1] + codes[1], weights=mass, minlength=sizes[0] * sizes[1])
         return [float(each) for each in cells]
     weight = share if statistic.kind == "share" else share * records.x[there, statistic.of[0]]
     above = np.bincount(codes[-1], weights=weight, minlength=sizes[-1])

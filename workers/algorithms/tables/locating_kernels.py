@@ -197,8 +197,12 @@ def divided(  # noqa: C901
             below += here[box]
             above += there[box]
         if chosen < 0 or max(below, above) == size or below + above > allowed:
-            boxes[filled : filled + size], bounds[filled : filled + size] = mine, its
-            held[filled : filled + size] = own
+            for place in range(size):
+                boxes[filled + place] = mine[place]
+                for j in range(2 * n):
+                    bounds[filled + place, j] = its[place, j]
+                for w in range(words.shape[1]):
+                    held[filled + place, w] = own[place, w]
             tree[node].column, tree[node].child, tree[node].size = _LEAF, filled, size
             filled += size
             continue

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
 from app.contracts.boxes import BoxesSpec
+from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InvalidError, pointer
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes.rare.rarity import Criterion
@@ -92,7 +93,9 @@ class Arrangement:
         return [names.index(name) for name in spec.columns if name in names]
 
 
-def arranged(spec: BoxesSpec, order: Order, books: Mapping[str, Codebook]) -> Arrangement:
+def arranged(
+    spec: BoxesSpec, order: Order, books: Mapping[str, Codebook], types: Mapping[str, ColumnType]
+) -> Arrangement:
     """The canonical order of a specification's statistics.
 
     Parameters
@@ -103,13 +106,17 @@ def arranged(spec: BoxesSpec, order: Order, books: Mapping[str, Codebook]) -> Ar
         Of its columns.
     books
         Codebooks of the nominal ones.
+    types
+        Of the columns.
 
     Raises
     ------
     InvalidError
-        A statistic about a value that the codebook does not have.
+        A statistic about a value that the codebook, or the order, does not have.
     """
     place, asked = order.place, []
+    ranked = {name: _order(name, types[name], spec.ordinal[name]) for name in order.numeric if name in spec.ordinal}
+    books = {**books, **ranked}
     for index, one in enumerate(spec.statistics or ()):
         of = tuple(place[name] for name in one.of)
         codes = () if one.values is None else _codes(one.values, books[one.of[-1]], index)
@@ -117,6 +124,11 @@ def arranged(spec: BoxesSpec, order: Order, books: Mapping[str, Codebook]) -> Ar
         asked.append(Statistic(one.kind.value, of, one.weight, codes, one.p))
     statistics = sorted(range(len(asked)), key=lambda index: _rank(asked[index]))
     return Arrangement(order, tuple(statistics), tuple(asked[index] for index in statistics))
+
+
+def _order(name: str, column: ColumnType, values: Sequence[Any]) -> Codebook:
+    """The values of an ordinal column, whose codes are their ranks."""
+    return Codebook(name, column, tuple(typed(value, column) for value in values))
 
 
 def _codes(values: Sequence[Any], book: Codebook, index: int) -> tuple[int, ...]:

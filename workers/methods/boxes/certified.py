@@ -63,8 +63,8 @@ def _terms(shown: Shown, asked: Statistic) -> tuple[RegressionTerm, ...] | None:
 
 
 def _codebook(shown: Shown, name: str) -> list[Any]:
-    """Values of a column as JSON has them; days as text."""
-    values = shown.books[name].values
+    """Values of a nominal or an ordinal column as JSON has them; days as text."""
+    values = shown.spec.ordinal[name] if name in shown.spec.ordinal else shown.books[name].values
     return [value if value is None or isinstance(value, (bool, int, float)) else str(value) for value in values]
 
 

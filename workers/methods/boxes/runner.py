@@ -73,7 +73,7 @@ class BoxesRunner:
         order = ordered(spec, kinds, job.secrets)
         whole = read(path, spec, order, types)
         found = records(whole, spec, order, types)
-        arrangement = arranged(spec, order, found.books)
+        arrangement = arranged(spec, order, found.books, types)
         held = demands(path, spec, found.rows, found.persons, types)
         algorithm = begin(found, request(spec, found, arrangement, kinds, held), spec, arrangement)
         return Anonymizing(Shown(spec, kinds, types, found.books), len(whole.values), found, arrangement, algorithm)

@@ -125,9 +125,12 @@ def certifying(shown: Shown, boxes: Boxes, rows: Rows) -> Later:
         As `begin`.
     """
     spec, books = shown.spec, shown.books
-    arrangement = arranged(spec, Order(tuple(shown.numeric), tuple(shown.nominal), np.empty((0, 0), np.uint32)), books)
+    order = Order(tuple(shown.numeric), tuple(shown.nominal), np.empty((0, 0), np.uint32))
+    arrangement = arranged(spec, order, books, shown.types)
+    ranks = [len(spec.ordinal[name]) if name in spec.ordinal else None for name in shown.numeric]
     try:
-        check_statistics(arrangement.asked, len(shown.numeric), [len(books[name].values) for name in shown.nominal])
+        sizes = [len(books[name].values) for name in shown.nominal]
+        check_statistics(arrangement.asked, len(shown.numeric), sizes, ranks)
     except UndefinedStatisticError as error:
         raise undefined(error, spec, arrangement) from None
     return Later(shown, boxes, arrangement, _certified(shown, boxes, arrangement), rows)

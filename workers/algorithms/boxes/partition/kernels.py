@@ -183,7 +183,7 @@ def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float)
     counters[1] += 2
 
 
-@inner_kernel
+@kernel
 def widest(score: FloatArray) -> int:
     """First axis whose score is the largest but for rounding, -1 when all are 0."""
     largest = 0.0

@@ -22,11 +22,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.core.influence import influences
 from surebox_verify.core.moments import Moments, inflation, moments
 from surebox_verify.core.statistics import OF_MOMENTS, Statistic, undefined_because
 from surebox_verify.core.types import FloatArray, IntArray
+from surebox_verify.ranges.members import ranges_of_ranks
+from surebox_verify.readings import Readings
 from workers.algorithms.boxes.rare import rarity
 
 
@@ -53,7 +55,14 @@ class Judged:
     at: Moments
 
 
-def judged(boxes: PublishedBoxes, statistics: Sequence[Statistic], *, ddof: int, least: float) -> Judged | None:
+def judged(
+    boxes: PublishedBoxes,
+    statistics: Sequence[Statistic],
+    *,
+    ddof: int,
+    least: float,
+    ranks: tuple[int | None, ...] = (),
+) -> Judged | None:
     """What boxes add to statistics at their centres; None where the centres leave them all undefined.
 
     Parameters
@@ -62,8 +71,9 @@ def judged(boxes: PublishedBoxes, statistics: Sequence[Statistic], *, ddof: int,
     statistics : what is asked; nominal columns are numbered after the numeric ones.
     ddof : as for the statistics.
     least : share below which no box could tell one, k/N.
+    ranks : values of the numeric columns that are ordinal (boxes.Meaning); ranges are the sets between their ends.
     """
-    axes = _Axes(boxes)
+    axes = _Axes(Readings(boxes, Meaning(ranks=ranks)))
     plain = [
         replace(one, of=tuple(axis for column in one.of for axis in axes.of_column(column)))
         for one in statistics
@@ -84,16 +94,16 @@ def judged(boxes: PublishedBoxes, statistics: Sequence[Statistic], *, ddof: int,
 class _Axes:
     """Axes as they are asked for: the numeric columns, and then indicators."""
 
-    boxes: PublishedBoxes
+    readings: Readings
     _of: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
     @property
     def _numeric(self) -> int:
-        return int(self.boxes.lower.shape[1])
+        return int(self.readings.boxes.lower.shape[1])
 
     def values(self, column: int) -> int:
-        """Size of a nominal column's codebook."""
-        return int(self.boxes.sets[column - self._numeric].shape[1])
+        """Size of a nominal column's codebook, or of an order."""
+        return self.readings.size(column)
 
     def of_column(self, column: int) -> tuple[int, ...]:
         """Axes that a column stands for in statistics of moments: of a nominal one its dummies."""
@@ -107,14 +117,19 @@ class _Axes:
 
     def as_numbers(self) -> PublishedBoxes:
         """The boxes with one interval for each axis, z - D to z + D."""
-        lower, upper = [self.boxes.lower], [self.boxes.upper]
+        boxes, ranked = self.readings.boxes, self.readings.meaning.ranked
+        lower, upper = [boxes.lower], [boxes.upper]
         for column, values in self._of:
-            sets = self.boxes.sets[column - self._numeric]
+            if (ranks := ranked(column)) is None:
+                sets = boxes.sets[column - self._numeric]
+            else:
+                ends = boxes.lower[:, column], boxes.upper[:, column]
+                sets = ranges_of_ranks(*ends, ranks, attained=False).possible
             size, inside = sets.sum(axis=1), sets[:, list(values)].sum(axis=1)
             half = 0.5 * ((inside > 0) & (inside < size))
             lower.append((inside / size - half)[:, None])
             upper.append((inside / size + half)[:, None])
-        return PublishedBoxes(np.hstack(lower), np.hstack(upper), self.boxes.counts)
+        return PublishedBoxes(np.hstack(lower), np.hstack(upper), boxes.counts)
 
 
 def _numbers(one: Statistic, axes: _Axes) -> list[Statistic]:

@@ -95,7 +95,8 @@ def walk(  # noqa: C901
                     if alive[depth, s]:
                         top = max(top, lists[depth, s, 3])
                 depth += 1
-                frames[depth, :4] = lists[depth - 1, t]
+                for end in range(4):
+                    frames[depth, end] = lists[depth - 1, t, end]
                 frames[depth, 4] = place
                 frames[depth, 5] = terms[place] + 1
                 frames[depth, 6] = top
@@ -162,7 +163,8 @@ def walk(  # noqa: C901
                 difference = inside[t] / vital - (inside[t] + outside[t]) / records
                 if difference > -_SLACK and inside[t] >= (1.0 - _SLACK) * gamma * outside[t]:
                     path[place] = t
-                    found[counters[2]] = path
+                    for variable in range(variables):
+                        found[counters[2], variable] = path[variable]
                     path[place] = 0
                     counters[2] += 1
     counters[0] = depth

@@ -19,8 +19,6 @@ from workers.algorithms.boxes.partition.mixed.orders import line_up
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
 from workers.algorithms.boxes.partition.selection import is_open
 
-_PLACES = 128  # candidates of a node, per axis and direction
-
 
 @inner_kernel
 def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, every: bool) -> int:
@@ -29,22 +27,26 @@ def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, ev
     The first open gap at or after multiples of k, from either end; all open gaps where `every` one is asked for.
     """
     rows, line, place = records.rows, room.line, room.place
-    step = 1 if every else k * max(1, m // (k * _PLACES))
+    step = 1 if every else k * max(1, m // (k * room.places))
     for p in range(m + 1):
         place[p] = -1.0
     found = 0
-    last = -1
-    for p in range(k, m - k + 1):
-        if p // step != last and is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
+    p = whole(k)
+    while p <= m - k:
+        if is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
             place[p] = 0.0
-            last = p // step
             found += 1
-    last = -1
-    for p in range(m - k, k - 1, -1):
-        if (m - p) // step != last and is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
-            place[p] = 0.0
-            last = (m - p) // step
+            p = (p // step + 1) * step
+        else:
+            p += 1
+    c = whole(k)
+    while c <= m - k:
+        if is_open(rows[base + line[m - c - 1], axis], rows[base + line[m - c], axis]):
+            place[m - c] = 0.0
             found += 1
+            c = (c // step + 1) * step
+        else:
+            c += 1
     return found
 
 

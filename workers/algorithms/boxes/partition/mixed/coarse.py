@@ -1,14 +1,8 @@
 """Cuts of nodes too large for a block: borders of parts compared by what they gain.
 
-Notation as in mixed.records and mixed.candidates, and
---------
-part : of a numeric column the records between two of at most 63 borders, which are values of a sample of the node; of
-    a nominal one the records of a group of values.  A : all columns.
-amount, mass : (A, parts), records of each, and their weight.
-low, high, worth, sums : (A, parts, n), extremes, sums of a_i and of values (of nominal columns' parts).
-seen : (A, parts, M) int32, records with each value.
+Of nodes of very many records a sample is measured, evenly spaced; places and gaps of its cuts are those of all records.
 
-One pass over a node's records measures the parts of all columns; what follows is over parts only.
+Notation as in mixed.records, mixed.candidates and mixed.parts.
 """
 
 from typing import NamedTuple
@@ -17,24 +11,11 @@ import numpy as np
 
 from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from workers.algorithms.boxes.partition.kernels import score_axes
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear, predicted
+from workers.algorithms.boxes.partition.mixed.parts import Parts, by_frequency, measured
 from workers.algorithms.boxes.partition.mixed.records import Records, Side
 from workers.algorithms.boxes.partition.selection import is_open
-
-_PARTS = 64
-_SAMPLE = 1024
-
-
-class Parts(NamedTuple):
-    """What the parts of every column hold."""
-
-    amount: IntArray
-    low: FloatArray
-    high: FloatArray
-    worth: FloatArray
-    sums: FloatArray
-    mass: FloatArray
-    seen: IndexArray
 
 
 class Cut(NamedTuple):
@@ -49,7 +30,7 @@ class Cut(NamedTuple):
 
 
 def ways(
-    records: Records, side: Side, classes: int, first: int, last: int, k: int, *, every: bool
+    records: Records, side: Side, classes: int, first: int, last: int, k: int, sample: int, axes: int, *, every: bool
 ) -> tuple[list[Cut], IntArray]:
     """Candidates of a node, cheapest first.
 
@@ -60,26 +41,25 @@ def ways(
     classes : column of kept classes, -1 for none.
     first, last : the node.
     k : least records of a side.
+    sample : about how many of the records are measured at least, evenly spaced, unless `every` is asked for.
+    axes : how many columns are searched, those of largest s_i, unless `every` is asked for.
     every : all candidates; else the cheapest of each order of a column.
 
     Returns
     -------
     cuts : cheapest first.
-    group : (M,), which part a value stands in.
+    group : (M,), which part a value stands in; -1 of values that none of the records measured has.
     """
     n, columns = records.rows.shape[1], records.codes.shape[1]
-    borders = np.full((n, _PARTS - 1), np.inf)
-    for i in range(n):
-        found = _borders(records.rows[first:last, i])
-        borders[i, : len(found)] = found
-    group = np.full(len(records.omega), -1, dtype=np.int64)
-    sizes = np.zeros(columns, dtype=np.int64)
-    for j in range(columns):
-        sizes[j] = _groups(records, first, last, j, group)
-    parts = _empty(records, max(_PARTS, int(sizes.max(initial=0))))
-    _gather(records, first, last, borders, group, *parts)
+    stride = 1 if every else max(1, (last - first) // sample)
+    some = _spaced(records, first, last, stride)
+    looked = list(range(n + columns))
+    if axes < n + columns and not every:
+        score = costs_of(some, 0, len(some.rows))[0]
+        looked = sorted(axis for axis in np.argsort(-score, kind="stable")[:axes].tolist() if score[axis] > 0.0)
+    parts, group = measured(some, looked, stride)
     cuts: list[Cut] = []
-    for axis in range(n + columns):
+    for axis in looked:
         there = np.flatnonzero(parts.amount[axis])
         if len(there) < 2:
             continue
@@ -88,59 +68,64 @@ def ways(
     return sorted(cuts), group
 
 
+def _spaced(records: Records, first: int, last: int, stride: int) -> Records:
+    """Every `stride`-th of a node's records."""
+    taken = {
+        name: np.ascontiguousarray(array[first:last:stride])
+        for name in ("rows", "codes", "worth", "mass")
+        if len(array := getattr(records, name))
+    }
+    return records._replace(**taken)
+
+
 def upper_side(records: Records, first: int, last: int, cut: Cut, group: IntArray) -> BoolArray:
     """Which of a node's records lie above a cut."""
     n = records.rows.shape[1]
     if cut.axis < n:
         return np.asarray(records.rows[first:last, cut.axis] >= cut.above)
-    above = np.zeros(int(group.max()) + 1, dtype=np.bool_)
+    above = np.zeros(int(group.max()) + 2, dtype=np.bool_)  # the last one is that of group -1
     above[list(cut.upper)] = True
     return np.asarray(above[group[records.codes[first:last, cut.axis - n]]])
 
 
-def _borders(values: FloatArray) -> FloatArray:
-    """Values of a sample that divide it into equal shares; after one that repeats also the next larger number."""
-    sample = np.sort(values[:: max(len(values) // _SAMPLE, 1)])
-    if np.isnan(sample[-1]) or values.max() == values.min():
-        return np.empty(0)
-    picked = sample[np.linspace(0, len(sample) - 1, _PARTS // 2).astype(np.int64)]
-    tied = picked[1:][picked[1:] == picked[:-1]]
-    more = sample[np.searchsorted(sample, tied, side="right").clip(max=len(sample) - 1)]
-    all_of = np.unique(np.concatenate([picked, more, np.nextafter(tied, np.inf)]))
-    return np.asarray(all_of[: _PARTS - 1])
+def exact(records: Records, first: int, last: int, cut: Cut, upper: BoolArray, k: int) -> Cut | None:
+    """A cut with its place and gap among all records of the node; None where these do not allow it."""
+    place = int(np.count_nonzero(~upper))
+    if not k <= place <= len(upper) - k:
+        return None
+    below = above = 0.0
+    if cut.axis < records.rows.shape[1]:
+        values = records.rows[first:last, cut.axis]
+        below, above = float(values[~upper].max()), float(values[upper].min())
+        if not is_open(below, above):
+            return None
+    return cut._replace(place=place, below=below, above=above)
 
 
-def _groups(records: Records, first: int, last: int, j: int, group: IntArray) -> int:
-    """Number the groups of a column's values in a node, those beyond the 64th joined; how many there are."""
-    start, stop = records.start[j], records.start[j + 1]
-    codes = records.codes[first:last, j]
-    if codes[0] < 0:
-        return 0
-    count = np.bincount(codes - start, minlength=stop - start)
-    present = np.flatnonzero(count) + start
-    above = records.ancestor[present]
-    differs = (above != above[0]).any(axis=0)
-    names, number = np.unique(above[:, int(np.argmax(differs))], return_inverse=True)
-    if len(names) > _PARTS:
-        size = np.bincount(number, weights=count[present - start])
-        rank = np.argsort(np.argsort(size, kind="stable"), kind="stable")
-        number = (rank * _PARTS // len(names))[number]
-    group[present] = number
-    return int(number.max()) + 1
+def costs_of(records: Records, first: int, last: int) -> tuple[FloatArray, list[IntArray]]:
+    """s_i of every column of a node, and how many records have each value of each column of codes."""
+    n, columns = records.rows.shape[1], records.codes.shape[1]
+    extent = np.zeros((3, n))
+    if n:
+        score_axes(records.rows, records.worth, records.price, first, last, extent)
+    score = np.concatenate([np.nan_to_num(extent[2]), np.zeros(columns)])
+    each = float(records.mass[first:last].mean(dtype=np.float64)) if len(records.mass) else 1.0
+    counts = []
+    for j in range(columns):
+        start, stop = int(records.start[j]), int(records.start[j + 1])
+        codes = records.codes[first:last, j]
+        there = codes - start if codes[0] >= 0 else codes[:0]  # a node's records lack the same columns
+        counts.append(np.bincount(there, minlength=stop - start).astype(np.int64, copy=False))
+        score[n + j] = each * set_cost(records, j, np.flatnonzero(counts[j]) + start)
+    return score, counts
 
 
-def _empty(records: Records, most: int) -> Parts:
-    n, columns, values = records.rows.shape[1], records.codes.shape[1], len(records.omega)
-    axes = n + columns
-    return Parts(
-        amount=np.zeros((axes, most), dtype=np.int64),
-        low=np.full((axes, most, n), np.inf),
-        high=np.full((axes, most, n), -np.inf),
-        worth=np.zeros((axes, most, n)),
-        sums=np.zeros((axes, most, n)),
-        mass=np.zeros((axes, most)),
-        seen=np.zeros((axes, most, values), dtype=np.int32),
-    )
+def set_cost(records: Records, j: int, values: IntArray) -> float:
+    """What a set of values costs a record in it."""
+    if len(values) < 2:
+        return 0.0
+    scores = records.scores[records.score_start[j] : records.score_start[j + 1], values]
+    return float(records.omega[values].sum() + np.ptp(scores, axis=1).sum())
 
 
 def _orders(records: Records, parts: Parts, axis: int, there: IntArray) -> list[IntArray]:
@@ -152,7 +137,7 @@ def _orders(records: Records, parts: Parts, axis: int, there: IntArray) -> list[
     values = slice(int(records.start[j]), int(records.start[j + 1]))
     amount = parts.amount[axis, there]
     share = (parts.seen[axis, there, values] > 0) @ records.omega[values]
-    found = [there[np.argsort(np.where(share > 0.0, amount / np.maximum(share, 1e-300), amount), kind="stable")]]
+    found = [there[by_frequency(amount, share)]]
     if len(there) == 2:
         return found
     keys = [parts.sums[axis, there, i] / amount for i in range(n) if np.isfinite(parts.low[axis, there, i]).all()]
@@ -181,60 +166,6 @@ def _along(
             if not every:
                 break
     return cuts
-
-
-@kernel
-def _gather(  # noqa: C901 (a kernel)
-    records: Records,
-    first: int,
-    last: int,
-    borders: FloatArray,
-    group: IntArray,
-    amount: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-    worth: FloatArray,
-    sums: FloatArray,
-    mass: FloatArray,
-    seen: IndexArray,
-) -> None:
-    """Measure the records in each part of each column."""
-    rows, codes = records.rows, records.codes
-    n = rows.shape[1]
-    for row in range(first, last):
-        for axis in range(n + codes.shape[1]):
-            if axis < n:
-                value = rows[row, axis]
-                if np.isnan(value):
-                    continue
-                p = 0
-                step = 32
-                while step > 0:
-                    if p + step <= borders.shape[1] and value >= borders[axis, p + step - 1]:
-                        p += step
-                    step //= 2
-            else:
-                v = codes[row, axis - n]
-                if v < 0:
-                    continue
-                p = group[v]
-            amount[axis, p] += 1
-            for i in range(n):
-                value = rows[row, i]
-                if value < low[axis, p, i]:
-                    low[axis, p, i] = value
-                if value > high[axis, p, i]:
-                    high[axis, p, i] = value
-                if axis >= n:
-                    sums[axis, p, i] += value
-            if len(records.worth) > 0:
-                for i in range(n):
-                    worth[axis, p, i] += records.worth[row, i]
-            if len(records.mass) > 0:
-                mass[axis, p] += records.mass[row]
-            for j in range(codes.shape[1]):
-                if codes[row, j] >= 0:
-                    seen[axis, p, codes[row, j]] += 1
 
 
 @kernel

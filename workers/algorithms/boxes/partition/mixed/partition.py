@@ -14,8 +14,9 @@ import numpy as np
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.arranging import Costs, arranged
-from workers.algorithms.boxes.partition.mixed.coarse import upper_side, ways
+from workers.algorithms.boxes.partition.mixed.coarse import Cut, exact, upper_side, ways
 from workers.algorithms.boxes.partition.mixed.growing import FAST, MONDRIAN, OPTIMAL, branch, grow_block
+from workers.algorithms.boxes.partition.mixed.halving import halves
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, demanding, holds
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree, new_room, new_side
 from workers.algorithms.boxes.partition.partition import Method, Partition
@@ -28,8 +29,13 @@ _SORTING = 16
 _WAITING = 192
 _CHOICE = 32  # candidates looked at together where demands forbid some
 # Up to how many records `optimal` carries how many cuts to the end, in nodes of how many boxes, on how many axes; with
-# one it tries the orders of values that matter most only.
-_EFFORT = ((40_000, 8, 16, 2**31), (300_000, 3, 16, 2**31), (2**31, 1, 1, 3))
+# one it tries the orders of values that matter most only. Then how many records of a node larger than a block are
+# measured, and how many places along an axis in each direction of one that is not.
+_EFFORT = (
+    (40_000, 8, 16, 2**31, 2**31, 128),
+    (300_000, 3, 16, 2**31, 2**31, 128),
+    (2**31, 1, 1, 3, 4_096, 8),
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ class MixedState:
     classes: int
     roots: int
     ruled: bool
+    sample: int
     records: Records
     demands: ConstraintArrays
     tree: Tree
@@ -102,20 +109,23 @@ def init(
     records, classes = arranged(x, nominal, costs, demands, order)
     tree = _tree(size, runs, k)
     held = constraint_arrays(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
-    breadth, boxes, axes = next(effort[1:] for effort in _EFFORT if size <= effort[0])
+    breadth, boxes, axes, sample, places = next(effort[1:] for effort in _EFFORT if size <= effort[0])
     largest = int(runs.max())
-    block = min(largest, _BLOCK) if method == "optimal" else largest
+    ruled = demanding(held)
+    in_blocks = method == "optimal" or (method == "fast" and not ruled)
+    block = min(largest, _BLOCK) if in_blocks else largest
     return MixedState(
         method=_METHODS[method],
         k=k,
         effort=(breadth, min(boxes * k, _BLOCK // 2), axes),
         classes=classes,
         roots=len(runs),
-        ruled=demanding(held),
+        ruled=ruled,
         records=records,
         demands=held,
         tree=tree,
-        room=new_room(records, block, max(breadth, _CHOICE)),
+        room=new_room(records, block, max(breadth, _CHOICE), places),
+        sample=sample,
         side=new_side(records),
         span=np.zeros(4, dtype=np.int64),
     )
@@ -192,21 +202,41 @@ def _go_on(state: MixedState, values: int) -> None:
 
 
 def _cut_large(state: MixedState, node: int) -> None:
-    """Cut a node too large for a block by the cheapest candidate that the demands allow."""
+    """Cut a node too large for a block by the cheapest candidate allowed; by that of all, where a sample has none."""
     records, tree = state.records, state.tree
     first, last = (int(end) for end in tree.span[node])
-    cuts, group = ways(records, state.side, state.classes, first, last, state.k, every=state.ruled)
-    tree.counters[2] += (last - first) * (records.rows.shape[1] + records.codes.shape[1]) ** 2
+    columns = records.rows.shape[1] + records.codes.shape[1]
+    if state.method == FAST:
+        cuts, group = halves(records, first, last, state.k)
+        tree.counters[2] += 3 * (last - first) * columns
+        _taken(state, node, cuts, group)
+        return
+    narrow, wide = (min(state.sample, last - first), min(state.effort[2], columns)), (last - first, columns)
+    for sample, axes in dict.fromkeys((narrow, wide)):
+        cuts, group = ways(records, state.side, state.classes, first, last, state.k, sample, axes, every=state.ruled)
+        tree.counters[2] += (last - first) * columns**2
+        if _taken(state, node, cuts, group) or state.ruled:
+            return
+
+
+def _taken(state: MixedState, node: int, cuts: list[Cut], group: IntArray) -> bool:
+    """Cut a node by the first of some candidates that all of its records allow; whether there is one."""
+    records, tree = state.records, state.tree
+    first, last = (int(end) for end in tree.span[node])
     for cut in cuts:
         upper = upper_side(records, first, last, cut, group)
+        found = exact(records, first, last, cut, upper, state.k)
+        if found is None:
+            continue
         order = np.concatenate([np.flatnonzero(~upper), np.flatnonzero(upper)])
-        if state.ruled and not _allowed(state, first, order.astype(np.int32), cut.place, cut.axis):
+        if state.ruled and not _allowed(state, first, order.astype(np.int32), found.place, cut.axis):
             continue
         for array in (records.rows, records.codes, records.order, records.worth, records.mass):
             if len(array):
                 array[first:last] = array[first:last][order]
-        branch(tree, node, cut.axis, cut.place, cut.below, cut.above)
-        return
+        branch(tree, node, cut.axis, found.place, found.below, found.above)
+        return True
+    return False
 
 
 def _allowed(state: MixedState, first: int, order: IndexArray, place: int, axis: int) -> bool:

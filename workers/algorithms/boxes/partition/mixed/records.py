@@ -69,6 +69,7 @@ class Room(NamedTuple):
 
     line : (m,), a node's records in the order of the cut at hand.  rank, sums, held : (M,), of values in a node.
     place : (m + 1,), the cost of each place along a line, -1 where it is no candidate.
+    places : candidates of a node, per axis and direction.
     """
 
     sorted: IndexArray
@@ -85,6 +86,7 @@ class Room(NamedTuple):
     lines: FloatArray
     top: FloatArray
     waiting: IntArray
+    places: int
 
 
 class Tree(NamedTuple):
@@ -122,7 +124,7 @@ def new_side(records: Records) -> Side:
     )
 
 
-def new_room(records: Records, size: int, breadth: int) -> Room:
+def new_room(records: Records, size: int, breadth: int, places: int) -> Room:
     """Space for blocks of up to `size` records."""
     n, values = records.rows.shape[1], len(records.omega)
     return Room(
@@ -140,4 +142,5 @@ def new_room(records: Records, size: int, breadth: int) -> Room:
         lines=np.empty((2, size + 1)),
         top=np.empty((4, breadth)),
         waiting=np.empty(256, dtype=np.int64),
+        places=places,
     )

@@ -157,6 +157,10 @@ def _column(
         order[0] = _usual(records.rows, index[axis, s:e], base, axis, k, median)
         if order[0] == 0:
             return whole(0)
+        if not ruled:
+            for z in range(s, e):
+                room.line[z - s] = index[axis, z]
+            return whole(order[0])
         found = 1
     if follow(records, room, index, base, s, e, axis, whole(0), k, truth(True)) <= 0:
         return whole(0)
