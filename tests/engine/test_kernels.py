@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,6 +153,12 @@ def test_a_worker_makes_ready_what_its_queues_need(tmp_path: Path) -> None:
         (warming,) = (thread for thread in threading.enumerate() if thread.name == "warming")
         warming.join(600)
     assert [(entry["event"], entry["log_level"]) for entry in logs] == [("warming.done", "info")]
+
+
+def test_workers_that_look_at_once_do_not_take_each_other_for_jobs(tmp_path: Path) -> None:
+    settings = Settings(staging_dir=tmp_path / "scratch")
+    with ThreadPoolExecutor(8) as workers:
+        assert not any(workers.map(busy, [settings] * 4_000))
 
 
 def test_compiling_stands_still_while_a_job_runs(tmp_path: Path) -> None:

@@ -58,16 +58,20 @@ def warm_in_background(settings: Settings, queues: frozenset[str]) -> None:
 @contextmanager
 def at_work(settings: Settings) -> Iterator[None]:
     """While a job runs: nothing is compiled or loaded beside it."""
-    with _lock(settings).open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    with _lock(settings, "jobs").open("ab") as jobs:
+        fcntl.flock(jobs, fcntl.LOCK_SH)
         yield
 
 
 def busy(settings: Settings) -> bool:
-    """Whether a job runs on this machine."""
-    with _lock(settings).open("ab") as lock:
+    """Whether a job runs on this machine.
+
+    Who looks holds the lock of jobs alone for a moment: one at a time, or two that look would take each other for jobs.
+    """
+    with _lock(settings, "looks").open("ab") as looks, _lock(settings, "jobs").open("ab") as jobs:
+        fcntl.flock(looks, fcntl.LOCK_EX)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(jobs, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False
@@ -111,8 +115,8 @@ def wait_beside_jobs(process: subprocess.Popen[bytes], settings: Settings) -> No
         time.sleep(_LOOK_SECONDS)
 
 
-def _lock(settings: Settings) -> Path:
+def _lock(settings: Settings, name: str) -> Path:
     """Of all workers that share a folder for scratch files: those of one machine."""
     folder = settings.staging_dir or Path(tempfile.gettempdir()) / f"surebox-{os.geteuid()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / "jobs.lock"
+    return folder / f"{name}.lock"
