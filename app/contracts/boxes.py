@@ -199,7 +199,8 @@ class BoxesSpec(ReleasingSpec):
     )
     dismiss_at_most: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.05,
-        description="`dismiss` and `mark`: largest share of records that are left out, or not of the core.",
+        description="`dismiss` and `mark`: largest share of records, whatever they weigh, that are left out, or not of "
+        "the core.",
     )
     objective: Objective = Field(
         default=Objective.WITH_SHIFT,

@@ -67,12 +67,6 @@ def _wrong_rare(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profi
             "ask `with_shift`"
         )
         yield FieldError("/objective", detail)
-    if spec.missing is MissingValues.PATTERN:
-        detail = "which boxes are rare is not defined where boxes lack columns (`missing: pattern`): ask `keep`"
-        yield FieldError("/rare_records", detail)
-    if spec.survey_weight is not None:
-        detail = "which boxes are rare is not defined for records of unequal weight (`survey_weight`): ask `keep`"
-        yield FieldError("/rare_records", detail)
     if spec.rare_records is RareRecords.DISMISS and spec.t is not None:
         detail = "`t` compares boxes with all records, which are not published where boxes are left out: ask `mark`"
         yield FieldError("/rare_records", detail)

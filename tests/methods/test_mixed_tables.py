@@ -238,8 +238,9 @@ def test_a_question_of_the_wrong_kind_is_refused(
         ({"survey_weight": "income"}, "/survey_weight", "not numeric"),
         ({"rare_records": "weigh"}, "/rare_records", "ask `mark` or `dismiss`"),
         ({"rare_records": "dismiss", "objective": "paper"}, "/objective", "with_shift"),
-        ({"rare_records": "mark", "missing": "pattern"}, "/rare_records", "lack columns"),
-        ({"rare_records": "mark", "survey_weight": "fnlwgt"}, "/rare_records", "unequal weight"),
+        ({"rare_records": "weigh", "missing": "pattern"}, "/rare_records", "complete columns"),
+        ({"rare_records": "weigh", "survey_weight": "fnlwgt"}, "/rare_records", "`survey_weight`"),
+        ({"rare_records": "dismiss", "survey_weight": "fnlwgt", "objective": "paper"}, "/objective", "with_shift"),
         ({"rare_records": "dismiss", "t": 0.3, "sensitive": ["income"]}, "/rare_records", "ask `mark`"),
         (
             {

@@ -50,6 +50,12 @@ ASKED: dict[str, dict[str, Any]] = {
     "marked": {"rare_records": "mark"},
     "dismissed": {"rare_records": "dismiss"},
     "weighed": {"rare_records": "weigh"},
+    "a survey, marked": {"survey_weight": "weights", "rare_records": "mark"},
+    "a survey, weights of rows, dismissed": {"survey_weight": "wave", "weights": "row", "rare_records": "dismiss"},
+    "patterns, marked": {"columns": ["age", "gap"], "missing": "pattern", "rare_records": "mark"},
+    "a survey with patterns, dismissed": {
+        "columns": ["age", "gap"], "missing": "pattern", "rare_records": "dismiss", "survey_weight": "weights",
+    },
     "texts, marked": {"columns": ["age", "sex", "grade"], "rare_records": "mark"},
     "texts, dismissed": {"columns": ["age", "wage", "grade"], "rare_records": "dismiss"},
 }  # fmt: skip

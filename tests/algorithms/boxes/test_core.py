@@ -9,6 +9,8 @@ import pytest
 from surebox_verify.core.influence import Influences, influences
 from surebox_verify.core.moments import moments
 from surebox_verify.core.statistics import Statistic, all_moments
+from workers.algorithms.boxes.rare.parts import Part
+from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted import Core, core
 
 ASKED = tuple(
@@ -42,14 +44,21 @@ def objective(
     return float((g * counts)[kept].sum() / records + statistical / np.sqrt(records) + omega @ shift)
 
 
+def judged(points: np.ndarray, counts: np.ndarray, g: np.ndarray, asked: tuple[Statistic, ...]) -> Judged:
+    """Boxes that all have both columns, and whose records count alike."""
+    at = moments(points, counts.astype(float))
+    field = influences(asked, at)
+    there = np.ones(len(g), dtype=np.bool_)
+    part = Part(there, (0, 1), asked, field.omega, field.owner, np.zeros(len(field.omega)), at)
+    return Judged(points, counts.astype(float), counts, g, (part,))
+
+
 def found(
     points: np.ndarray, counts: np.ndarray, g: np.ndarray, statistical: float, at_most: float = 0.9999
 ) -> tuple[Influences, Core]:
     at = moments(points, counts.astype(float))
     field = influences(ASKED, at)
-    return field, core(
-        g, points, counts, statistics=ASKED, field=field, at=at, statistical=statistical, at_most=at_most
-    )
+    return field, core(judged(points, counts, g, ASKED), statistical=statistical, at_most=at_most)
 
 
 def test_the_search_finds_the_least_of_all_subsets_nearly_always() -> None:
@@ -101,8 +110,6 @@ def test_the_order_of_boxes_does_not_matter() -> None:
 def test_regressions_count_to_first_order() -> None:
     points, counts, g = table(6, 40)
     asked = (Statistic("regression", (0, 1)),)
-    at = moments(points, counts.astype(float))
-    field = influences(asked, at)
-    made = core(g, points, counts, statistics=asked, field=field, at=at, statistical=0.1, at_most=0.5)
+    made = core(judged(points, counts, g, asked), statistical=0.1, at_most=0.5)
     assert 0 < (~made.kept).sum() < 30
     assert made.objective < made.of_all

@@ -96,7 +96,7 @@ def test_the_core_is_the_least_of_all_subsets_nearly_always() -> None:
         assert found is not None
         omega = np.array([0.7, *[0.5] * 3, 2.0, *[0.01 * boxes.counts.sum()] * 6, *[0.3] * 3, 0.4])
         every, z = np.array(numbers(boxes, list(range(7)))), 1.959963984540054
-        statistical = z * float(found.omega @ found.deviations)
+        statistical = z * found.uncertainty
 
         def objective(kept: list[int]) -> float:
             size = boxes.counts[kept].sum()  # noqa: B023 - called in this round only
@@ -195,8 +195,8 @@ def test_bounds_that_nobody_declared_do_not_tell_of_who_is_left_out(
     [
         ({"rare_records": "weigh"}, "weights"),
         ({"rare_records": "dismiss", "objective": "paper"}, "objective"),
-        ({"rare_records": "mark", "survey": np.ones(900)}, "count alike"),
-        ({"rare_records": "mark", "patterns": True}, "all columns"),
+        ({"rare_records": "weigh", "survey": np.ones(900)}, "weights"),
+        ({"rare_records": "dismiss", "objective": "paper", "patterns": True}, "objective"),
     ],
 )
 def test_what_is_not_defined_is_refused(

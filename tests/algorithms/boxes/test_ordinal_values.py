@@ -193,7 +193,8 @@ def test_marked_boxes_take_ranges_of_ranks_as_the_sets_between_their_ends() -> N
         assert one is not None
         assert two is not None
         np.testing.assert_allclose(one.g, two.g)
-        np.testing.assert_allclose(one.deviations, two.deviations)
+        np.testing.assert_allclose(one.uncertainty, two.uncertainty)
+        np.testing.assert_allclose(one.parts[0].deviations, two.parts[0].deviations)
 
 
 @pytest.mark.parametrize(

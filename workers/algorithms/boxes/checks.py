@@ -59,16 +59,15 @@ def rare_fault(request: BoxesRequest) -> str | None:
 
     Notes
     -----
-    science.md section 5, "Rare records": the core follows from centres and counts of boxes, whatever their columns and
-    demands are. Weights, and the papers' objective, go by rounded moments, which sets have none of.
+    science.md section 5, "Rare records": the core follows from centres, counts and published weights of boxes, whatever
+    their columns and demands are, and whichever they lack. Weights, and the papers' objective, go by rounded moments,
+    which sets have none of.
     """
     rare = request.rare_records
     if rare == "keep" or request.plain:
         return None
     if rare == "weigh" or (rare == "dismiss" and request.objective == "paper"):
         return "weights and the papers' objective take complete numbers, their moments, and no demands but k and l"
-    if request.patterns or request.survey is not None:
-        return "the core is of boxes that have all columns and whose records count alike"
     if rare == "dismiss" and request.demands.closeness is not None:
         return "t compares boxes with all records: no box is left out with it"
     return None

@@ -64,11 +64,12 @@ def left_in(mixed: Mixed, boxes: Boxes, kept: BoolArray) -> tuple[Mixed, Boxes]:
         demands=taking(given.demands, rows),
         groups=given.groups[rows],
     )
-    request = replace(request, nominal=nominal, demands=given.demands)
-    share = np.full(len(rows), 1.0 / len(rows))
+    survey = None if request.survey is None else request.survey[rows]
+    request = replace(request, nominal=nominal, demands=given.demands, survey=survey)
+    share = np.full(len(rows), 1.0 / len(rows)) if survey is None else survey / survey.sum()
     dummies = mixed.records.dummies
     at = pairwise(embedded(given.x, nominal, dummies), share, request.ddof)
-    records = Records(given.x, nominal, share, at, request.k / len(rows), None, dummies, request.ranks)
+    records = Records(given.x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
     found = Mixed(given, request, records, _derivatives(mixed, records), sides(request.statistics, records))
     return found, boxes if kept.all() else _drawn_in(boxes, kept, given.x, request.columns)
 

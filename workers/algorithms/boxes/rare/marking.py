@@ -1,4 +1,4 @@
-"""The core of boxes as they are to be published: everything judged from centres and counts.
+"""The core of boxes as they are to be published: everything judged from centres, counts and weights.
 
 Notation as in rare.points and rare.shifted. No record is read: whoever has the table of boxes finds the same core, so a
 release that leaves the other boxes out tells at most what one tells that marks them (science.md section 5, "Rare
@@ -31,7 +31,7 @@ def core_boxes(
 
     Parameters
     ----------
-    boxes : bounds, sets and counts of all boxes, none of which lacks a column.
+    boxes : bounds, sets, counts and weights of all boxes, as published.
     statistics : what is asked; those that the centres leave undefined do not count, nor do quantiles.
     confidence : of A.
     at_most : largest share of the records outside the core.
@@ -48,13 +48,4 @@ def core_boxes(
     if found is None:
         return np.ones(len(boxes.counts), dtype=np.bool_)
     z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity
-    return core(
-        found.g,
-        found.points,
-        boxes.counts,
-        statistics=found.statistics,
-        field=found,
-        at=found.at,
-        statistical=z * float(found.omega @ found.deviations),
-        at_most=at_most,
-    ).kept
+    return core(found, statistical=z * found.uncertainty, at_most=at_most).kept

@@ -32,6 +32,7 @@ from surebox_verify.core.moments import Moments, moments
 from surebox_verify.core.statistics import Statistic, undefined_because
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.bounds import outer_bounds
+from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.weights import weigh
 from workers.algorithms.boxes.sides import Boxes
@@ -158,14 +159,7 @@ def box_uncertainty(field: Influences, boxes: PublishedBoxes, first: int, last: 
     -------
     (last - first,) float64
     """
-    u, half = boxes.centre[first:last] - field.mean, boxes.half_width[first:last]
-    g = np.zeros(len(u))
-    for t, axis in enumerate(field.term_axis):
-        b = np.full(len(u), field.alpha[t])
-        for e in range(field.term_start[t], field.term_start[t + 1]):
-            b += field.beta[e] * u[:, field.beta_column[e]]
-        g += field.omega[field.term_component[t]] * np.abs(b) * half[:, axis]
-    return g
+    return uncertainties(field, boxes.centre[first:last] - field.mean, boxes.half_width[first:last])
 
 
 def influence_sums(field: Influences, boxes: PublishedBoxes, first: int, last: int) -> FloatArray:
@@ -185,12 +179,7 @@ def influence_sums(field: Influences, boxes: PublishedBoxes, first: int, last: i
     share = boxes.counts[first:last] / boxes.counts.sum()
     out = np.zeros((len(field.omega), 2))
     for c in range(len(field.omega)):
-        value = np.zeros(len(u))
-        for e in range(field.linear_start[c], field.linear_start[c + 1]):
-            value += field.linear[e] * u[:, field.linear_column[e]]
-        for e in range(field.quadratic_start[c], field.quadratic_start[c + 1]):
-            left, right = field.quadratic_columns[e]
-            value += field.quadratic[e] * u[:, left] * u[:, right]
+        value = influence_values(field, u, c)
         out[c] = share @ value, share @ (value * value)
     return out
 

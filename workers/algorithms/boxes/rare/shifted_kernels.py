@@ -1,7 +1,11 @@
 """Kernels of the search for a core: J of a set of boxes from its sums, and the steps that lower it.
 
-Notation as in rare.shifted. `sums` are those of c, c g, c z_i (n of them) and c z_i z_j (one per pair) over the boxes
-of S; `scale` is A, the records that may be left aside, and the inflation of variances and covariances.
+Notation as in rare.shifted, and
+--------
+sums : (F,), over the boxes of S of what rare.features has of each: c, c g, and of each part and each column of it.
+firsts : (K, 2), where sums of m z and the sums of m that belong to them stand.  at : (K,), what z is counted from.
+pairs : (P, 3), where a sum of m z z stands, and which two firsts it is of.  floor : (P,), variances not above it are 0.
+needs : sums of records, none of which may become 0.
 """
 
 import numpy as np
@@ -17,86 +21,93 @@ _LEAST_GAIN = 1e-12  # of J
 @inner_kernel
 def _values(  # noqa: C901 (a kernel)
     sums: FloatArray,
-    mean: FloatArray,
-    inflation: float,
-    kind: IntArray,
-    column: IntArray,
-    pair: IntArray,
+    firsts: IntArray,
+    at: FloatArray,
     pairs: IntArray,
+    floor: FloatArray,
+    kind: IntArray,
+    first: IntArray,
+    pair: IntArray,
+    inflation: FloatArray,
     by_mean: FloatArray,
     by_second: FloatArray,
+    mean: FloatArray,
+    second: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Components at sums of c, c g, c z and c z z; NaN where they are undefined."""
-    n, total = len(mean), sums[0]
+    """Components at some sums; NaN where they are undefined. `mean` and `second` are room for those of z."""
+    for k in range(len(firsts)):
+        mean[k] = sums[firsts[k, 0]] / sums[firsts[k, 1]]
+    for p in range(len(pairs)):
+        a, b = pairs[p, 1], pairs[p, 2]
+        second[p] = sums[pairs[p, 0]] / sums[firsts[a, 1]] - mean[a] * mean[b]
     for c in range(len(kind)):
-        i, j = column[c, 0], column[c, 1]
+        i, j = first[c, 0], first[c, 1]
         if kind[c] == MEAN:
-            out[c] = mean[i] + sums[2 + i] / total
+            out[c] = at[i] + mean[i]
             continue
         if kind[c] == FIRST_ORDER:
             value = 0.0
-            for k in range(n):
-                value += by_mean[i, k] * sums[2 + k] / total
+            for k in range(len(firsts)):
+                value += by_mean[i, k] * mean[k]
             for p in range(len(pairs)):
-                a, b = pairs[p, 0], pairs[p, 1]
-                second = sums[2 + n + p] / total - sums[2 + a] * sums[2 + b] / (total * total)
-                value += by_second[i, p] * second
+                value += by_second[i, p] * second[p]
             out[c] = value
             continue
-        ei, ej = sums[2 + i] / total, sums[2 + j] / total
-        vi = sums[2 + n + pair[c, 0]] / total - ei * ei
-        vj = sums[2 + n + pair[c, 1]] / total - ej * ej
-        cij = sums[2 + n + pair[c, 2]] / total - ei * ej
+        cij = second[pair[c, 2]]
         if kind[c] == VARIANCE:
-            out[c] = inflation * vi
+            out[c] = inflation[c] * cij
         elif kind[c] == DEVIATION:
-            out[c] = np.sqrt(inflation * max(vi, 0.0))
+            out[c] = np.sqrt(inflation[c] * max(cij, 0.0))
         elif kind[c] == COVARIANCE:
-            out[c] = inflation * cij
+            out[c] = inflation[c] * cij
         elif kind[c] == CORRELATION:
-            out[c] = cij / np.sqrt(vi * vj) if vi > 0.0 and vj > 0.0 else np.nan
+            vi, vj = second[pair[c, 0]], second[pair[c, 1]]
+            varies = vi > floor[pair[c, 0]] and vj > floor[pair[c, 1]]
+            out[c] = cij / np.sqrt(vi * vj) if varies else np.nan
         elif kind[c] == CELL:
-            out[c] = cij + (mean[i] + ei) * (mean[j] + ej)
+            out[c] = cij + (at[i] + mean[i]) * (at[j] + mean[j])
         else:
-            share = mean[j] + ej
-            out[c] = mean[i] + ei + cij / share if share > 0.0 else np.nan
+            share = at[j] + mean[j]
+            out[c] = at[i] + mean[i] + cij / share if share > 0.0 else np.nan
 
 
 @inner_kernel
-def _move(
-    sums: FloatArray, sign: float, b: int, z: FloatArray, c: FloatArray, g: FloatArray, pairs: IntArray, out: FloatArray
-) -> None:
-    """Sums with box b taken in (sign 1) or left out (-1)."""
-    n, w = z.shape[1], sign * c[b]
-    out[0] = sums[0] + w
-    out[1] = sums[1] + w * g[b]
-    for i in range(n):
-        out[2 + i] = sums[2 + i] + w * z[b, i]
-    for p in range(len(pairs)):
-        out[2 + n + p] = sums[2 + n + p] + w * z[b, pairs[p, 0]] * z[b, pairs[p, 1]]
+def _move(sums: FloatArray, sign: float, box: FloatArray, out: FloatArray) -> None:
+    """Sums with a box taken in (sign 1) or left out (-1)."""
+    for f in range(len(sums)):
+        out[f] = sums[f] + sign * box[f]
 
 
 @inner_kernel
 def _objective(
     sums: FloatArray,
     whole: FloatArray,
-    mean: FloatArray,
-    scale: FloatArray,
+    statistical: float,
+    needs: IntArray,
     omega: FloatArray,
-    kind: IntArray,
-    column: IntArray,
-    pair: IntArray,
+    firsts: IntArray,
+    at: FloatArray,
     pairs: IntArray,
+    floor: FloatArray,
+    kind: IntArray,
+    first: IntArray,
+    pair: IntArray,
+    inflation: FloatArray,
     by_mean: FloatArray,
     by_second: FloatArray,
+    mean: FloatArray,
+    second: FloatArray,
     values: FloatArray,
 ) -> float:
-    """J; infinite where nothing is left or a component is undefined."""
-    if not sums[0] > 0.5:
-        return np.inf
-    _values(sums, mean, scale[2], kind, column, pair, pairs, by_mean, by_second, values)
-    found = sums[1] / sums[0] + scale[0] / np.sqrt(sums[0])
+    """J; infinite where nothing is left, or nothing of what is needed, or a component is undefined."""
+    for n in range(len(needs)):
+        if not sums[needs[n]] > 0.5:
+            return np.inf
+    _values(
+        sums, firsts, at, pairs, floor, kind, first, pair, inflation, by_mean, by_second, mean, second, values
+    )  # fmt: skip
+    found = sums[1] / sums[0] + statistical / np.sqrt(sums[0])
     for c in range(len(omega)):
         found += omega[c] * abs(whole[c] - values[c])
     return found if found == found else np.inf
@@ -104,65 +115,75 @@ def _objective(
 
 @kernel
 def search(  # noqa: C901 (a kernel)
-    z: FloatArray,
-    mean: FloatArray,
-    c: FloatArray,
-    g: FloatArray,
-    candidates: IntArray,
-    scale: FloatArray,
+    whole_sums: FloatArray,
+    boxes: FloatArray,
+    statistical: float,
+    most: float,
+    needs: IntArray,
     omega: FloatArray,
-    kind: IntArray,
-    column: IntArray,
-    pair: IntArray,
+    firsts: IntArray,
+    at: FloatArray,
     pairs: IntArray,
+    floor: FloatArray,
+    kind: IntArray,
+    first: IntArray,
+    pair: IntArray,
+    inflation: FloatArray,
     by_mean: FloatArray,
     by_second: FloatArray,
     kept: BoolArray,
 ) -> tuple[float, float]:
-    """Lower J step by step; `kept` is updated in place. Returns J there, and of all boxes."""
-    size = 2 + z.shape[1] + len(pairs)
-    sums, one, two = np.zeros(size), np.empty(size), np.empty(size)
+    """Lower J step by step; `kept`, of the candidates, is updated in place. Returns J there, and of all boxes.
+
+    `boxes` (candidates, F) are what these add to the sums, `most` the records that may be left aside.
+    """
+    sums, one, two = whole_sums.copy(), np.empty(len(whole_sums)), np.empty(len(whole_sums))
     whole, values = np.empty(len(omega)), np.empty(len(omega))
-    for b in range(len(c)):
-        _move(sums, 1.0, b, z, c, g, pairs, sums)
-    _values(sums, mean, scale[2], kind, column, pair, pairs, by_mean, by_second, whole)
-    of_all = sums[1] / sums[0] + scale[0] / np.sqrt(sums[0])
+    mean, second = np.empty(len(firsts)), np.empty(len(pairs))
+    _values(
+        sums, firsts, at, pairs, floor, kind, first, pair, inflation, by_mean, by_second, mean, second, whole
+    )  # fmt: skip
+    of_all = sums[1] / sums[0] + statistical / np.sqrt(sums[0])
     outside = 0.0
-    for b in range(len(c)):
+    for b in range(len(boxes)):
         if not kept[b]:
-            _move(sums, -1.0, b, z, c, g, pairs, sums)
-            outside += c[b]
-    best = _objective(sums, whole, mean, scale, omega, kind, column, pair, pairs, by_mean, by_second, values)
+            _move(sums, -1.0, boxes[b], sums)
+            outside += boxes[b, 0]
+    best = _objective(
+        sums, whole, statistical, needs, omega, firsts, at, pairs, floor, kind, first, pair, inflation,
+        by_mean, by_second, mean, second, values,
+    )  # fmt: skip
     while True:
-        first, second, least = -1, -1, best - _LEAST_GAIN * abs(best)
-        for a in range(len(candidates)):  # one out, or one back
-            b = candidates[a]
-            if kept[b] and outside + c[b] > scale[1]:
+        chosen, other, least = -1, -1, best - _LEAST_GAIN * abs(best) if best < np.inf else best
+        for b in range(len(boxes)):  # one out, or one back
+            if kept[b] and outside + boxes[b, 0] > most:
                 continue
-            _move(sums, -1.0 if kept[b] else 1.0, b, z, c, g, pairs, one)
-            found = _objective(one, whole, mean, scale, omega, kind, column, pair, pairs, by_mean, by_second, values)
+            _move(sums, -1.0 if kept[b] else 1.0, boxes[b], one)
+            found = _objective(
+                one, whole, statistical, needs, omega, firsts, at, pairs, floor, kind, first, pair, inflation,
+                by_mean, by_second, mean, second, values,
+            )  # fmt: skip
             if found < least:
-                first, second, least = b, -1, found
-        if first < 0:  # two at once: exchanged, or both out
-            for a in range(min(len(candidates), _PAIRED)):
-                b = candidates[a]
-                _move(sums, -1.0 if kept[b] else 1.0, b, z, c, g, pairs, one)
-                after = outside + (c[b] if kept[b] else -c[b])
-                for e in range(a):
-                    d = candidates[e]
-                    if after + (c[d] if kept[d] else -c[d]) > scale[1]:
+                chosen, other, least = b, -1, found
+        if chosen < 0:  # two at once: exchanged, or both out
+            for b in range(min(len(boxes), _PAIRED)):
+                _move(sums, -1.0 if kept[b] else 1.0, boxes[b], one)
+                after = outside + (boxes[b, 0] if kept[b] else -boxes[b, 0])
+                for d in range(b):
+                    if after + (boxes[d, 0] if kept[d] else -boxes[d, 0]) > most:
                         continue
-                    _move(one, -1.0 if kept[d] else 1.0, d, z, c, g, pairs, two)
+                    _move(one, -1.0 if kept[d] else 1.0, boxes[d], two)
                     found = _objective(
-                        two, whole, mean, scale, omega, kind, column, pair, pairs, by_mean, by_second, values
-                    )
+                        two, whole, statistical, needs, omega, firsts, at, pairs, floor, kind, first, pair, inflation,
+                        by_mean, by_second, mean, second, values,
+                    )  # fmt: skip
                     if found < least:
-                        first, second, least = b, d, found
-        if first < 0:
+                        chosen, other, least = b, d, found
+        if chosen < 0:
             return best, of_all
-        for b in (first, second):
+        for b in (chosen, other):
             if b >= 0:
-                _move(sums, -1.0 if kept[b] else 1.0, b, z, c, g, pairs, sums)
-                outside += c[b] if kept[b] else -c[b]
+                _move(sums, -1.0 if kept[b] else 1.0, boxes[b], sums)
+                outside += boxes[b, 0] if kept[b] else -boxes[b, 0]
                 kept[b] = not kept[b]
         best = least
