@@ -74,7 +74,7 @@ def guesses(reading: Reading, statistic: Statistic) -> tuple[Guess, ...]:
         return _cell_guesses(reading, statistic)
     found = []
     for values in _sets(reading, statistic):
-        held = reading.shares(statistic.of[-1])[:, list(values)].sum(axis=1)
+        held = reading.probable(statistic.of[-1], values)
         members = _members(reading, statistic.of[-1], values)
         is_open = members.least < members.most
         if statistic.kind == "share":

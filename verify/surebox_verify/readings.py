@@ -21,13 +21,14 @@ from functools import cached_property
 import numpy as np
 
 from surebox_verify.boxes import Meaning, PublishedBoxes
+from surebox_verify.core.ordering import lexicographic
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.contents import ContentColumn, content_column
 from surebox_verify.ranges.mass import Mass, mass_of
-from surebox_verify.ranges.members import ValueSets, ranges_of_ranks, sets_of_values
+from surebox_verify.ranges.members import ValueSets, held_in, ranges_of_ranks, sets_of_values
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,17 @@ class Reading:
         """N, the numeric columns."""
         return int(self.boxes.lower.shape[1])
 
-    @property
+    @cached_property
     def counts(self) -> FloatArray:
         """(B,), records."""
         return self.boxes.counts.astype(np.float64)
 
-    @property
+    @cached_property
     def mass(self) -> Mass:
         """What boxes count for."""
         return mass_of(self.counts, self.weights)
 
-    @property
+    @cached_property
     def share(self) -> FloatArray:
         """(B,), of each box in the sum of all weights."""
         mass = self.counts if self.weights is None else self.counts * self.weights
@@ -118,9 +119,9 @@ class Reading:
         """Bounds of an axis."""
         if axis.values is None:
             return self.boxes.lower[:, axis.column], self.boxes.upper[:, axis.column]
-        sets, inside = self.boxes.sets[axis.column - self.numeric], list(axis.values)
-        held = sets[:, inside].sum(axis=1)
-        return (held == sets.sum(axis=1)).astype(np.float64), (held > 0).astype(np.float64)
+        sets = self.values(axis.column)
+        held = held_in(sets.possible, axis.values)
+        return (held == sets.sizes[0]).astype(np.float64), (held > 0).astype(np.float64)
 
     def values(self, column: int) -> ValueSets:
         """Sets of a nominal column; of an ordinal one the values between both ends, which alone are attained."""
@@ -139,6 +140,11 @@ class Reading:
             self._shares[column] = expected_shares(self.values(column).possible, self.share)
         return self._shares[column]
 
+    def probable(self, column: int, values: tuple[int, ...]) -> FloatArray:
+        """(B,), how probable it is that a record has one of some values. O(B |values|)."""
+        each = self.shares(column)
+        return each[:, values[0]] if len(values) == 1 else np.asarray(each[:, list(values)].sum(axis=1))
+
     def side(self, axis: Axis) -> Side:
         """Bounds of an axis, and where its values are to be expected."""
         if axis not in self._sides:
@@ -149,7 +155,7 @@ class Reading:
                 known = ~np.isnan(low)
                 found = replace(found, mean=np.where(known, 0.5 * low + 0.5 * high, found.mean))
             else:
-                probable = self.shares(axis.column)[:, list(axis.values)].sum(axis=1)
+                probable = self.probable(axis.column, axis.values)
                 found = Expected(probable, probable * (1.0 - probable))
             self._sides[axis] = Side(lower, upper, found)
         return self._sides[axis]
@@ -216,10 +222,10 @@ class Readings:
         whole, weights = self.boxes, self._weights
         taken = self._order[there[self._order]]
         boxes = PublishedBoxes(
-            lower=whole.lower[taken],
-            upper=whole.upper[taken],
+            lower=np.take(whole.lower, taken, axis=0),
+            upper=np.take(whole.upper, taken, axis=0),
             counts=whole.counts[taken],
-            sets=tuple(each[taken] for each in whole.sets),
+            sets=tuple(np.asfortranarray(np.take(each, taken, axis=0)) for each in whole.sets),
             means=None if whole.means is None else (whole.means[0][taken], whole.means[1][taken]),
         )
         return Reading(boxes, self.meaning, None if weights is None else weights[taken])
@@ -229,4 +235,4 @@ def _ordered(boxes: PublishedBoxes, weights: FloatArray | None) -> IntArray:
     """(B,), the boxes by all that is published of them, whatever order their columns are in. O(B log B) for each."""
     of_boxes = [*boxes.lower.T, *boxes.upper.T, boxes.counts, *([] if weights is None else [weights])]
     of_boxes += [each for ends in (*(boxes.means or ()), *boxes.sets) for each in ends.T]
-    return np.lexsort(sorted(of_boxes, key=lambda each: hashlib.sha256(np.sort(each).tobytes()).digest()))
+    return lexicographic(sorted(of_boxes, key=lambda each: hashlib.sha256(np.sort(each).tobytes()).digest()))

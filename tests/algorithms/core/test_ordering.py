@@ -1,27 +1,35 @@
+"""Order by many keys, against numpy's own sort by all of them."""
+
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.algorithms.boxes.cases import tables
-from workers.algorithms.core import ordering
-from workers.algorithms.core.ordering import canonical_order
+from surebox_verify.core.extremes import extremes, extremes_present
+from surebox_verify.core.ordering import lexicographic
+
+values = st.sampled_from([0.0, -0.0, 1.0, -2.5, float("inf"), float("nan")])
 
 
-@settings(deadline=None)
-@given(table=tables(), seed=st.integers(0, 2**32))
-def test_shuffled_records_are_brought_into_the_same_order(table: tuple[np.ndarray, int], seed: int) -> None:
-    x = table[0]
-    shuffled = x[np.random.default_rng(seed).permutation(len(x))]
-    np.testing.assert_array_equal(x[canonical_order(x)], shuffled[canonical_order(shuffled)])
-    assert sorted(canonical_order(x).tolist()) == list(range(len(x)))
+@given(st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(values, min_size=n, max_size=n), min_size=1, max_size=25)))
+def test_rows_stand_as_all_keys_put_them(rows: list[list[float]]) -> None:
+    """Also ties, of NaN too, which only the last of the keys break, or none."""
+    keys = [np.array(row) for row in rows]
+    assert lexicographic(keys).tolist() == np.lexsort(keys).tolist()
 
 
-def test_records_of_the_same_mixture_are_ordered_by_value(monkeypatch: object) -> None:
-    x = np.random.default_rng(0).integers(0, 3, (50, 2)).astype(float)
-    monkeypatch.setattr(ordering, "_mix", lambda mixed: mixed.fill(7))  # type: ignore[attr-defined]
-    ordered = x[canonical_order(x)]
-    np.testing.assert_array_equal(ordered, x[np.lexsort(x.T[::-1])])
+def test_keys_that_decide_nothing_are_not_looked_at() -> None:
+    untouchable = np.empty(0)  # of another length: np.lexsort would refuse it
+    keys = [untouchable, *[np.zeros(3)] * 3, np.array([2.0, 0.0, 1.0])]
+    assert lexicographic(keys).tolist() == [1, 2, 0]
 
 
-def test_zero_has_no_sign() -> None:
-    assert canonical_order(np.array([[-0.0], [5.0]])).tolist() == canonical_order(np.array([[0.0], [5.0]])).tolist()
+@given(st.lists(st.tuples(values, values, values), min_size=1, max_size=9))
+def test_extremes_of_columns(rows: list[tuple[float, float, float]]) -> None:
+    x = np.array(rows)
+    low, high = extremes(x)
+    assert np.array_equal(low, x.min(axis=0), equal_nan=True)
+    assert np.array_equal(high, x.max(axis=0), equal_nan=True)
+    for i, column in enumerate(zip(*rows, strict=True)):
+        there = [value for value in column if value == value]  # noqa: PLR0124 (not NaN)
+        assert extremes_present(x)[0][i] == min(there, default=float("inf"))
+        assert extremes_present(x)[1][i] == max(there, default=float("-inf"))

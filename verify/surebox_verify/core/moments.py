@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surebox_verify.core.errors import InvalidColumnError
+from surebox_verify.core.extremes import extremes
 from surebox_verify.core.types import BoolArray, FloatArray
 
 _BLOCK = 8192
@@ -54,7 +55,7 @@ def check_records(x: FloatArray) -> None:
     if x.ndim != 2 or x.dtype != np.float64 or 0 in x.shape:
         msg = f"records must be a float64 matrix (N >= 1, n >= 1), got shape {x.shape} of {x.dtype}"
         raise ValueError(msg)
-    low, high = x.min(axis=0), x.max(axis=0)
+    low, high = extremes(x)
     for column in range(x.shape[1]):
         if not (np.isfinite(low[column]) and np.isfinite(high[column])):
             raise InvalidColumnError(column, "missing or infinite values")
@@ -124,7 +125,7 @@ def begin(x: FloatArray, weight: FloatArray | None = None) -> Sums:
     n = x.shape[1]
     share = 1.0 / len(x) if weight is None else weight / weight.sum()
     mean = x.mean(axis=0) if weight is None else np.asarray(share @ x)
-    return Sums(share, x.min(axis=0), x.max(axis=0), mean, np.zeros(n), np.zeros((n, n)), 0, len(x))
+    return Sums(share, *extremes(x), mean, np.zeros(n), np.zeros((n, n)), 0, len(x))
 
 
 def add(sums: Sums, x: FloatArray, rows: int) -> Sums:

@@ -17,6 +17,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 
 from surebox_verify.core.compiled import kernel
+from surebox_verify.core.extremes import extremes
 from surebox_verify.core.intervals import down, up
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.partition import Partition
@@ -75,7 +76,7 @@ def rounded_outward(low: float, high: float) -> Domain:
 
 def outer_bounds(x: FloatArray, domains: Sequence[Domain | None]) -> tuple[FloatArray, FloatArray]:
     """Return the corners, (n,) each, of the region that cells tile."""
-    low, high = x.min(axis=0), x.max(axis=0)
+    low, high = extremes(x)
     pairs = [d or rounded_outward(float(low[i]), float(high[i])) for i, d in enumerate(domains)]
     return np.array([p[0] for p in pairs], dtype=np.float64), np.array([p[1] for p in pairs], dtype=np.float64)
 

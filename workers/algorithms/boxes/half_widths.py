@@ -13,6 +13,7 @@ Delta is a guide, not a bound (science.md section 1).
 import numpy as np
 from scipy.spatial import cKDTree
 
+from surebox_verify.core.extremes import extremes
 from surebox_verify.core.influence import Influences, absolute_influences
 from surebox_verify.core.types import FloatArray, IntArray
 
@@ -77,7 +78,8 @@ def asymptotic_uncertainty(
     pool = x[pooled]
     asked = _drawn(len(pool), queries, rng)
     at = pool[asked]
-    span = np.maximum(field.mean - x.min(axis=0), x.max(axis=0) - field.mean)
+    low, high = extremes(x)
+    span = np.maximum(field.mean - low, high - field.mean)
     unit = np.where(span > 0.0, span, 1.0)
     largest = float((field.bound(span) * unit)[used].max())
     if largest == 0.0:

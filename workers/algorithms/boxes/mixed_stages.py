@@ -153,7 +153,7 @@ def _delta(mixed: Mixed, boxes: Boxes) -> FloatArray:
     records = mixed.records
     half = [np.nan_to_num(boxes.half_width)]
     half += [0.5 * (boxes.sets[j][:, v] & (boxes.sets[j].sum(axis=1) > 1))[:, None] for j, v in records.dummies]
-    of_record = np.ascontiguousarray(np.column_stack(half)[boxes.box])
+    of_record = np.take(np.column_stack(half), boxes.box, axis=0)
     everyone = np.arange(len(of_record), dtype=np.int32)
     return half_width_sums(mixed.field, records.filled, everyone, of_record, records.share)
 

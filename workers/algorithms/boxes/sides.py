@@ -141,11 +141,11 @@ class Boxes(PublishedBoxes):
         """
         return replace(
             self,
-            lower=self.lower[boxes],
-            upper=self.upper[boxes],
+            lower=np.take(self.lower, boxes, axis=0),
+            upper=np.take(self.upper, boxes, axis=0),
             counts=self.counts[boxes],
             box=box,
-            sets=tuple(each[boxes] for each in self.sets),
+            sets=tuple(np.take(each, boxes, axis=0) for each in self.sets),
             survey=None if self.survey is None else self.survey[boxes],
             means=None if self.means is None else (self.means[0][boxes], self.means[1][boxes]),
         )

@@ -11,6 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from surebox_verify.core.compiled import kernel
+from surebox_verify.core.extremes import extremes_present
+from surebox_verify.core.ordering import lexicographic
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.bounds import Domain, rounded_outward
 from workers.algorithms.boxes.partition.mixed.arranging import ancestors
@@ -24,7 +26,7 @@ _ROUNDING = 1e-9  # of a bound, within which it may be a multiple itself
 
 def outer(x: FloatArray, domains: Sequence[Domain | None]) -> tuple[FloatArray, FloatArray]:
     """Corners of the region that cells tile; 0 and 0 of a column without any value."""
-    low, high = np.where(np.isnan(x), np.inf, x).min(axis=0), np.where(np.isnan(x), -np.inf, x).max(axis=0)
+    low, high = extremes_present(x)
     pairs = [
         d or (rounded_outward(float(a), float(b)) if a <= b else (0.0, 0.0))
         for d, a, b in zip(domains, low, high, strict=True)
@@ -98,7 +100,7 @@ def mixed_cells(
 def mixed_tight(x: FloatArray, nominal: tuple[NominalColumn, ...], partition: MixedPartition) -> Boxes:
     """Extremes and values of each group's records."""
     groups = partition.starts[:-1]
-    ordered = x[partition.order]
+    ordered = np.take(x, partition.order, axis=0)
     lower = np.minimum.reduceat(ordered, groups, axis=0)
     upper = np.maximum.reduceat(ordered, groups, axis=0)
     return _boxes(partition, lower, upper, present(nominal, partition), np.zeros(x.shape[1], dtype=np.bool_))
@@ -127,7 +129,7 @@ def numbered(boxes: Boxes) -> Boxes:
         packed = np.packbits(sets, axis=1)
         keys += list(packed.T[::-1])
     keys += list(boxes.lower.T[::-1])
-    position = np.lexsort(keys)
+    position = lexicographic(keys)
     number = np.empty(len(position), dtype=np.int32)
     number[position] = np.arange(len(position), dtype=np.int32)
     return boxes.taking(position, number[boxes.box])

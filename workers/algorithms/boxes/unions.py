@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.core.extremes import extremes_present
 from surebox_verify.core.steps import finished
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.errors import InfeasibleKError
@@ -182,8 +183,7 @@ def _units(boxes: PublishedBoxes) -> Units:
     lower, upper = np.nan_to_num(boxes.lower), np.nan_to_num(boxes.upper)
     if not len(lower) or not lower.shape[1]:
         return Units(lower, upper, boxes.sets, boxes.counts)
-    least = np.where(np.isnan(boxes.lower), np.inf, boxes.lower).min(axis=0)
-    most = np.where(np.isnan(boxes.upper), -np.inf, boxes.upper).max(axis=0)
+    (least, _), (_, most) = extremes_present(boxes.lower), extremes_present(boxes.upper)
     extent = np.where(most > least, most - least, 1.0)
     return Units(lower / extent, upper / extent, boxes.sets, boxes.counts)
 

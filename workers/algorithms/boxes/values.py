@@ -5,6 +5,7 @@ Notation as in boxes.charges. A statistic is about the records that have its col
 
 import numpy as np
 
+from surebox_verify.core.extremes import extremes_present
 from surebox_verify.core.moments import Moments, inflation, moments
 from surebox_verify.core.statistics import OF_MOMENTS, Statistic, components, undefined_because
 from surebox_verify.core.types import FloatArray
@@ -31,8 +32,7 @@ def pairwise(x: FloatArray, share: FloatArray, ddof: int) -> Moments:
     together = (there * share[:, None]).T @ there
     second = (u * share[:, None]).T @ u
     covariance = np.divide(second, together, out=np.zeros_like(second), where=together > 0.0)
-    low = np.where(there, x, np.inf).min(axis=0)
-    high = np.where(there, x, -np.inf).max(axis=0)
+    low, high = extremes_present(x)
     some = low <= high
     low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
     covariance[low == high, :] = 0.0

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from surebox_verify.core.extremes import extremes
 from surebox_verify.core.moments import check_records
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.demanding import grow_within_demands
@@ -145,7 +146,8 @@ def init(
     nodes = 2 * (size // k) + 1
     span = np.zeros((nodes, 2), dtype=np.int64)
     span[0] = 0, size
-    width = x.max(axis=0) - x.min(axis=0)
+    low, high = extremes(x)
+    width = high - low
     unit = np.divide(1.0, width, out=np.zeros(columns), where=width > 0.0)
     constant = np.array(worth, dtype=np.float64) if same else np.zeros(columns)
     records = Records(

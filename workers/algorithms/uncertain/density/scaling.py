@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from surebox_verify.core.extremes import extremes
 from surebox_verify.core.moments import moments
 from surebox_verify.core.types import FloatArray
 
@@ -66,7 +67,7 @@ def units(x: FloatArray, k: float | FloatArray) -> FloatArray:
 
 def _deviation(x: FloatArray) -> FloatArray:
     """Standard deviations; 0 for a constant column. By width first: squares neither over- nor underflow."""
-    low, high = x.min(axis=0), x.max(axis=0)
+    low, high = extremes(x)
     width = np.where(high > low, 0.5 * high - 0.5 * low, 1.0)
     return np.asarray(np.where(high > low, moments((x - low) / width).deviation * width, 0.0))
 
@@ -84,7 +85,7 @@ def scaled(x: FloatArray, unit: FloatArray) -> FloatArray:
     Where all values have one sign the one nearest to 0 is the origin: differences far below the values survive the
     division. Values within two units in the last place may become equal.
     """
-    low, high = x.min(axis=0), x.max(axis=0)
+    low, high = extremes(x)
     origin = np.where(low > 0.0, low, np.where(high < 0.0, high, 0.0))
     return np.ascontiguousarray((x - origin) / unit)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_verify.core.extremes import extremes_present
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.records import Records
@@ -50,7 +51,7 @@ def arranged(
     same = costs.worth.ndim == 1
     return (
         Records(
-            rows=np.ascontiguousarray(x[order]),
+            rows=np.take(x, order, axis=0),
             codes=codes,
             worth=np.empty((0, n), np.float32) if same else np.ascontiguousarray(costs.worth[order], dtype=np.float32),
             mass=costs.mass[order] if len(costs.mass) else costs.mass,
@@ -85,8 +86,7 @@ def _prices(costs: Costs, start: IntArray) -> tuple[FloatArray, FloatArray, IntA
 
 def _extent(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Least and greatest value of each column, 0 where it has none."""
-    low = np.where(np.isnan(x), np.inf, x).min(axis=0)
-    high = np.where(np.isnan(x), -np.inf, x).max(axis=0)
+    low, high = extremes_present(x)
     return np.where(low <= high, low, 0.0), np.where(low <= high, high, 0.0)
 
 
