@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,9 @@ from app.contracts.quasi_identifiers import Form, QuasiIdentifier
 from workers.algorithms.tables.classes import classes, grouped
 from workers.frames.codes import coded
 from workers.frames.quasi_identifiers import MISSING, as_numbers, members_of
+
+#: The column of a release of boxes in which they are numbered.
+BOX: Final = "box"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,16 +29,16 @@ def cell_hashes(path: Path, name: str, *, key: bytes) -> Hashes:
         The owner's.
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        column = pl.Series(pl.from_arrow(file.read(columns=[name]).column(name)))
-    if column.dtype.is_numeric():
-        numbers = column.cast(pl.Float64).to_numpy() + 0.0
+        column = file.read(columns=[name]).column(name).combine_chunks()
+    if (numbers := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
+        numbers = numbers.cast(pl.Float64).to_numpy() + 0.0
         bits: Hashes = np.where(np.isnan(numbers), _MISSING, numbers.view(np.uint64))
         return bits
-    texts = column.cast(pl.String)
-    codes = texts.rank("dense").fill_null(0).cast(pl.UInt32).to_numpy()
-    known = texts.drop_nulls().unique().sort().to_list()
-    hashed = [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest()) for text in known]
-    hashes: Hashes = np.array([_MISSING, *hashed], np.uint64)[codes]
+    coded = column.dictionary_encode()
+    texts = pl.Series(pl.from_arrow(coded.dictionary)).cast(pl.String)
+    hashed = [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest()) for text in texts]
+    codes = coded.indices.fill_null(len(hashed)).to_numpy(zero_copy_only=False)
+    hashes: Hashes = np.array([*hashed, _MISSING], np.uint64)[codes]
     return hashes
 
 

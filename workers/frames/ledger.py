@@ -14,13 +14,15 @@ import pyarrow.parquet as pq
 from app.contracts.box_columns import merged_values
 from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
 from workers.frames.columns import numeric_columns
-from workers.frames.generalized import Meanings
+from workers.frames.generalized import BOX, Meanings
 from workers.frames.quasi_identifiers import MISSING
 
 _ABOUT: Final = b"surebox"
 _ROWS: Final = "\x1frows"
 #: The method whose rows are places and scales.
 _NOISE: Final = "uncertain"
+#: The method whose rows say the same wherever box and kept values are the same.
+_BOXES: Final = "boxes"
 #: Between the members of a set.
 _BETWEEN: Final = "\x1f"
 
@@ -85,11 +87,10 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
     content = spec.get("content", "bounds")
     averages = [f"{name}_mean_{end}" for name in names for end in ("lo", "hi") if content != "bounds"]
     shown = list(dict.fromkeys((*sides, *(name for name in averages if name in there), *keep)))
-    table = pq.read_table(release, columns=shown)
-    rows = [pl.Series(name, pl.from_arrow(table.column(name))) for name in shown]
+    rows, times = _different(release, shown, [BOX, *keep] if method == _BOXES else [])
     keys = pl.DataFrame([_compared(column).alias(str(place)) for place, column in enumerate(rows)])
-    found = (pl.col("row").first(), pl.len().cast(pl.Int64).alias("rows"))
-    counted = keys.with_row_index("row").group_by(keys.columns).agg(*found).sort(keys.columns)
+    found = (pl.col("row").first(), pl.col("rows").sum())
+    counted = keys.with_columns(times).with_row_index("row").group_by(keys.columns).agg(*found).sort(keys.columns)
     reduced = pl.DataFrame([*(column[counted["row"]] for column in rows), counted["rows"].alias(_ROWS)])
     about = {
         "method": method, "columns": names, "keep": keep, "count_keep": bool(spec.get("count_keep")),
@@ -98,6 +99,30 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
     }  # fmt: skip
     made = reduced.to_arrow(compat_level=pl.CompatLevel.oldest())
     pq.write_table(made.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
+
+
+def _different(release: Path, shown: list[str], telling: list[str]) -> tuple[list[pl.Series], pl.Series]:
+    """Columns of a release with each row once, or not much more often, and how often each occurs.
+
+    Parameters
+    ----------
+    release
+        Its Parquet file.
+    shown
+        The columns.
+    telling
+        Those of which the others are functions, which are quick to compare; none, and all rows are told.
+    """
+    table = pq.read_table(release, columns=list(dict.fromkeys((*shown, *telling))))
+    keys = pl.DataFrame([pl.Series(name, pl.from_arrow(table.column(name))) for name in telling])
+    if telling:
+        found = (pl.col("row").first(), pl.len().cast(pl.Int64).alias("rows"))
+        counted = pl.DataFrame([one.alias(str(i)) for i, one in enumerate(keys)]).with_row_index("row")
+        counted = counted.group_by(pl.exclude("row")).agg(*found)
+        table, times = table.take(counted["row"].to_arrow()), counted["rows"]
+    else:
+        times = pl.Series("rows", np.ones(len(table), dtype=np.int64))
+    return [pl.Series(name, pl.from_arrow(table.column(name))) for name in shown], times
 
 
 def _compared(series: pl.Series) -> pl.Series:

@@ -10,7 +10,9 @@ from surebox_verify.core.ordering import lexicographic
 values = st.sampled_from([0.0, -0.0, 1.0, -2.5, float("inf"), float("nan")])
 
 
-@given(st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(values, min_size=n, max_size=n), min_size=1, max_size=25)))
+@given(
+    st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(values, min_size=n, max_size=n), min_size=1, max_size=25))
+)
 def test_rows_stand_as_all_keys_put_them(rows: list[list[float]]) -> None:
     """Also ties, of NaN too, which only the last of the keys break, or none."""
     keys = [np.array(row) for row in rows]
@@ -30,6 +32,6 @@ def test_extremes_of_columns(rows: list[tuple[float, float, float]]) -> None:
     assert np.array_equal(low, x.min(axis=0), equal_nan=True)
     assert np.array_equal(high, x.max(axis=0), equal_nan=True)
     for i, column in enumerate(zip(*rows, strict=True)):
-        there = [value for value in column if value == value]  # noqa: PLR0124 (not NaN)
+        there = [value for value in column if value == value]
         assert extremes_present(x)[0][i] == min(there, default=float("inf"))
         assert extremes_present(x)[1][i] == max(there, default=float("-inf"))

@@ -148,16 +148,18 @@ def _excess(
     push = _push(pair, form, at)
     p, q = form.slopes(at.x, at.y)
     planes: list[_Aimed] = []
+    places = np.empty((most, 3))
     while True:
         form = objective.form(r, tau)
         new = plane(pair, form, _within(p, 2.0 + 4.0 * abs(form.a)), _within(q, 2.0 + 4.0 * abs(form.b)))
+        places[len(planes)] = new.touched.x, new.touched.y, math.log(tau)
         planes.append(_Aimed(new, math.log(tau), []))
         yield 1
         cells.add(new, planes[-1].log_tau)
         peak = cells.refine()
         if peak is None or cells.spent or len(planes) == most:
             return cells.bound, planes
-        near = _nearest(pair, planes, peak, objective)
+        near = planes[_nearest(places[: len(planes)], peak, _units(pair, objective))]
         at = near.plane.touched
         tau = objective.tau.clip(math.exp(peak.log_tau)) if bend > 0.0 else objective.ratio(at)
         form = objective.form(r, tau)
@@ -200,10 +202,10 @@ def _push(pair: Pair, form: Form, at: Moments) -> tuple[float, float]:
     )
 
 
-def _nearest(pair: Pair, planes: list[_Aimed], peak: Peak, objective: Objective) -> _Aimed:
-    """The plane that touches nearest to where one is wanted."""
-    units = _units(pair, objective)
-    return min(planes, key=lambda a: _apart((a.plane.touched.x, a.plane.touched.y, a.log_tau), peak, units))
+def _nearest(places: FloatArray, peak: Peak, units: tuple[float, float, float]) -> int:
+    """Which of the places where planes touch, (M, 3), is nearest to where one is wanted; the first of equals."""
+    apart = (places - (peak.x, peak.y, peak.log_tau)) / units
+    return int(np.argmin(np.square(apart).sum(axis=1)))
 
 
 def _units(pair: Pair, objective: Objective) -> tuple[float, float, float]:

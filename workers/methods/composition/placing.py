@@ -13,12 +13,12 @@ from app.errors import InvalidError
 from workers.algorithms.tables.classes import grouped
 from workers.algorithms.tables.composition import ABSENT, Noise, Placed
 from workers.frames.columns import numeric_columns
-from workers.frames.generalized import Meanings, kept_together
+from workers.frames.generalized import BOX, Meanings, kept_together
 from workers.frames.originals import Originals
 from workers.methods.context import JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
-from workers.methods.released.placing import BOX, located
+from workers.methods.released.placing import located
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from app.contracts.quasi_identifiers import published
 from workers.algorithms.tables.homogeneity import determined as share_determined
 from workers.algorithms.tables.homogeneity import homogeneity, points
 from workers.frames.codes import Coded, coded_columns
-from workers.frames.generalized import Generalized, Meanings, generalized
+from workers.frames.generalized import BOX, Generalized, Meanings, generalized
 from workers.frames.quasi_identifiers import cells
 from workers.methods.context import JobContext
-from workers.methods.released.placing import BOX
 
 #: Types of bounds whose values are whole.
 _WHOLE: Final = frozenset({"integer", "date"})

@@ -21,13 +21,13 @@ from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.algorithms.uncertain.linkage.several import Found, Groups, Noisy, attack
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
-from workers.frames.generalized import Meanings
+from workers.frames.generalized import BOX, Meanings
 from workers.frames.originals import Originals
 from workers.methods.context import JobContext
 from workers.methods.linkage.knowledge import KNOWN_SHARE
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
-from workers.methods.released.placing import BOX, located
+from workers.methods.released.placing import located
 
 _AT_ONCE: Final = 500_000  # candidates that are looked at in one go
 _IN_ALL: Final = 20_000_000  # beyond them records are drawn

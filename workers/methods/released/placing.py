@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,6 @@ from numpy.typing import NDArray
 from app.contracts.quasi_identifiers import QuasiIdentifier
 from workers.frames.generalized import Meanings, generalized
 from workers.frames.originals import Originals
-
-#: The column of a release of boxes in which they are numbered.
-BOX: Final = "box"
 
 
 @dataclass(frozen=True, slots=True)
