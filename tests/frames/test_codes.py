@@ -13,7 +13,8 @@ import pytest
 
 from app.contracts.releases import ReleaseFormat
 from workers.frames.codes import coded
-from workers.frames.release import Taken, write_release
+from workers.frames.release import write_release
+from workers.frames.rows import Taken
 
 DAYS = [dt.date(2020, 1, 2), None, dt.date(1999, 12, 31), dt.date(2020, 1, 2)]
 

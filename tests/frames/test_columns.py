@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.contracts.datasets import FileFormat
+from app.contracts.releases import ReleaseFormat
 from tests.frames.reading import read
 from workers.frames.columns import numeric_columns, take_rows
-from workers.frames.release import Taken, write_release
+from workers.frames.release import write_release
+from workers.frames.rows import Taken
 
 
 def test_numeric_columns_are_contiguous_doubles_with_nan_for_missing(tmp_path: Path) -> None:
@@ -130,6 +132,27 @@ def test_a_name_is_never_taken_for_a_pattern(tmp_path: Path) -> None:
     assert numeric_columns(tmp_path / "typed.parquet", ["a.b", "^.*$"]).values.tolist() == [[3, 1], [6, 4], [6.5, 4]]
     again = read(tmp_path, write_release(taken, tmp_path)[FileFormat.CSV].path.read_bytes(), format="csv")[1]
     assert again == taken.to_pydict()
+
+
+@pytest.mark.parametrize("label", ["plain", "two\nlines", "return\r", "=1+1", 'quo"te, comma'])
+def test_rows_of_few_units_make_the_same_files_as_rows(tmp_path: Path, label: str) -> None:
+    """All formats; texts of several lines, which keep a row from being one line of a CSV file, among them."""
+    units = np.random.default_rng(4).integers(0, 5, 150_000)
+    places = np.array([2, 0, 0, 1, 2])
+    few = {"x": np.array([1.5, np.nan, np.inf, -0.25, 1e300]), "n": np.arange(5)}
+    labels, sets = pa.array([label, None, "b"]), pa.array([["a", label], [None], None])
+    taken = {key: Taken(values, units) for key, values in few.items()}
+    taken |= {"label": Taken(labels, units, places), "set": Taken(sets, units, places)}
+    rows = {key: Taken(np.take(values, units), np.arange(len(units))) for key, values in few.items()}
+    rows |= {"label": Taken(labels, np.take(places, units)), "set": Taken(sets, np.take(places, units))}
+    hashes = []
+    for name, columns in {"units": taken, "rows": rows}.items():
+        (tmp_path / name).mkdir()
+        files = write_release(columns, tmp_path / name, list(ReleaseFormat))
+        hashes.append({kind: file.sha256 for kind, file in files.items()})
+    assert hashes[0] == hashes[1]
+    again = pl.read_parquet(tmp_path / "units" / "release.parquet")
+    assert again["label"].to_list() == [labels[int(place)].as_py() for place in places[units]]
 
 
 def test_columns_taken_from_few_values_make_the_same_files(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def cell_hashes(path: Path, name: str, *, key: bytes) -> Hashes:
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
         column = file.read(columns=[name]).column(name).combine_chunks()
-    if (numbers := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
-        numbers = numbers.cast(pl.Float64).to_numpy() + 0.0
+    if (cells := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
+        numbers = cells.cast(pl.Float64).to_numpy() + 0.0
         bits: Hashes = np.where(np.isnan(numbers), _MISSING, numbers.view(np.uint64))
         return bits
     coded = column.dictionary_encode()

@@ -93,4 +93,4 @@ class Originals:
         return self._in_order(codes)
 
     def _in_order(self, values: NDArray[T]) -> NDArray[T]:
-        return values if self._order is None else np.ascontiguousarray(values[self._order])
+        return values if self._order is None else np.take(values, self._order, axis=0)

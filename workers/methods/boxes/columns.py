@@ -12,7 +12,7 @@ from app.contracts.boxes import BoxesSpec, Content
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.sides import Boxes
-from workers.frames.release import Taken
+from workers.frames.rows import Taken
 from workers.frames.values import lists, taken, texts, whole_numbers
 from workers.methods.boxes.codebooks import Codebook
 
@@ -121,13 +121,13 @@ def _sets(book: Codebook, name: str, sets: BoolArray, of_row: NDArray[np.signedi
     packed = np.packbits(sets, axis=1)
     _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     distinct: BoolArray = np.take(sets, first, axis=0)
-    places = which.reshape(-1)[of_row]
+    places = which.reshape(-1)
     rows: list[list[bool]] = distinct.tolist()
     held = [[value for value, is_in in zip(book.values, row, strict=True) if is_in] or None for row in rows]
-    found = {f"{name}_set": Taken(lists(held, book.type), places)}
+    found = {f"{name}_set": Taken(lists(held, book.type), of_row, places)}
     if book.tree is None:
         return found
     present = distinct.sum(axis=1) > 0
     nodes = book.tree.covering(distinct | ~present[:, None])
     labels = [book.labels[node] if is_in else None for node, is_in in zip(nodes, present.tolist(), strict=True)]
-    return {name: Taken(texts(labels), places)} | found
+    return {name: Taken(texts(labels), of_row, places)} | found

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseFormat
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
-from workers.frames.release import Columns, by_name, height, write_release
+from workers.frames.release import write_release
+from workers.frames.rows import Columns, by_name, height
 from workers.methods.context import JobContext
 from workers.methods.outcome import ReleaseDraft
 from workers.methods.released.links import write_link
