@@ -5,9 +5,10 @@ neither may reach a client. A parameter that is not part of the body is named as
 `path:name` in place of a pointer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from app.api.known_fields import no_such
 from app.contracts.base import MisplacedError
 from app.errors import FieldError, pointer
 
@@ -37,7 +38,12 @@ _SAID: Final[Mapping[str, str]] = {
 _PARAMETERS: Final[Mapping[str, str]] = {"query": "?", "header": "header:", "path": "path:", "cookie": "cookie:"}
 
 
-def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[FieldError]:
+def field_errors(
+    errors: Iterable[Mapping[str, Any]],
+    *,
+    body: object,
+    known: Callable[[tuple[str | int, ...]], list[str]] = lambda _: [],
+) -> list[FieldError]:
     """Pydantic's errors as field errors, one each, without repetition.
 
     Parameters
@@ -46,6 +52,8 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
         As `RequestValidationError.errors()` gives them.
     body
         The parsed body as it was sent, to tell fields from union tags.
+    known
+        The fields of the object at a place of the body.
     """
     found: dict[FieldError, bool] = {}
     given = list(errors)
@@ -56,10 +64,14 @@ def field_errors(errors: Iterable[Mapping[str, Any]], *, body: object) -> list[F
             continue
         where, *location = error["loc"]
         if where in _PARAMETERS:
-            pointer = _PARAMETERS[where] + ".".join(str(part) for part in location[:1])
+            place, detail = _PARAMETERS[where] + ".".join(str(part) for part in location[:1]), _detail(error)
+        elif error["type"] == "extra_forbidden":
+            kept = parts_of(location, body=body)
+            place, detail = pointer(*kept), no_such("field", str(kept[-1]), known(kept[:-1]))
         else:
-            pointer = pointer_of(location, body=body, missing=error["type"] == "missing") + _inside(error)
-        found[FieldError(pointer=pointer, detail=_detail(error))] = _is_shape(error)
+            kept = parts_of(location, body=body, missing=error["type"] == "missing")
+            place, detail = pointer(*kept) + _inside(error), _detail(error)
+        found[FieldError(pointer=place, detail=detail)] = _is_shape(error)
     return list(_told_once(found))
 
 
@@ -96,14 +108,13 @@ def _around(place: str) -> Iterator[str]:
         yield place
 
 
-def pointer_of(location: Sequence[str | int], *, body: object, missing: bool = False) -> str:
-    """The RFC 6901 pointer of a pydantic location into the body as sent.
+def parts_of(location: Sequence[str | int], *, body: object, missing: bool = False) -> tuple[str | int, ...]:
+    """The parts of a pydantic location that lead into the body as sent.
 
     A part that the body does not have at that place is a union tag or a validator's name and is left out; of all such
     readings the one that keeps most is taken. The last part of a missing field is kept although it is not there.
     """
-    kept = _longest(tuple(location), body, missing)
-    return pointer(*(kept or ()))
+    return _longest(tuple(location), body, missing) or ()
 
 
 def _longest(location: tuple[str | int, ...], value: object, missing: bool) -> tuple[str | int, ...] | None:

@@ -1,13 +1,13 @@
 """Query parameters that a route does not know are refused: a misspelt filter would let everything through."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Final
 
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+from app.api.known_fields import no_such
 from app.errors import FieldError, InvalidError
 
 _TOLD: Final = 20
@@ -26,7 +26,7 @@ async def refuse_unknown_query(request: Request) -> None:
     known = sorted(_names(route.dependant))
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        errors = [FieldError(f"?{name[:_LONGEST]}", _detail(name, known)) for name in unknown[:_TOLD]]
+        errors = [FieldError(f"?{name[:_LONGEST]}", no_such("parameter", name, known)) for name in unknown[:_TOLD]]
         raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors[:5]), errors=errors)
 
 
@@ -35,9 +35,3 @@ def _names(dependant: Dependant) -> Iterator[str]:
     yield from (field.alias for field in dependant.query_params)
     for below in dependant.dependencies:
         yield from _names(below)
-
-
-def _detail(name: str, known: list[str]) -> str:
-    close = get_close_matches(name[:_LONGEST], known, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
-    return f"no such parameter; {hint}"

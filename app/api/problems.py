@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -10,11 +11,12 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from fastapi.routing import iter_route_contexts
+from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from app.api.invalid import field_errors
+from app.api.known_fields import fields_at
 from app.errors import (
     BadRequestError,
     ForbiddenError,
@@ -88,17 +90,17 @@ async def _ours(request: Request, error: Exception) -> Response:
 async def _not_valid(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):  # pragma: no cover - registered for nothing else
         raise error
-    return problem_response(_translated(error), instance=request.url.path)
+    return problem_response(_translated(error, request.scope["route"]), instance=request.url.path)
 
 
-def _translated(error: RequestValidationError) -> SureboxError:
+def _translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
     found = error.errors()
     malformed = next((e for e in found if e["type"] == "json_invalid"), None)
     if malformed is not None:
         return BadRequestError(f"the body is not JSON: it ends or breaks at character {malformed['loc'][-1]}")
     if isinstance(error.body, bytes) and any(e["loc"][0] == "body" for e in found):
         return UnsupportedMediaTypeError("send the body as JSON with `Content-Type: application/json`")
-    errors = field_errors(found, body=error.body)
+    errors = field_errors(found, body=error.body, known=partial(fields_at, route, error.body))
     return InvalidError("; ".join(f"{e.pointer or 'body'}: {e.detail}" for e in errors[:5]), errors=errors)
 
 

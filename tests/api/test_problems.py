@@ -9,7 +9,7 @@ import pytest
 from fastapi import APIRouter, Body, FastAPI, Query
 from pydantic import Field, ValidationError
 
-from app.api.invalid import field_errors, pointer_of
+from app.api.invalid import field_errors, parts_of
 from app.contracts.base import Contract
 from app.errors import StorageFullError
 from tests import patient
@@ -112,6 +112,22 @@ def test_pointers_lead_into_the_body_as_sent(url: str, body: Any, pointer: str) 
     assert [error["pointer"] for error in errors] == [pointer]
 
 
+@pytest.mark.parametrize(
+    ("body", "pointer", "detail"),
+    [
+        ({"kind": "cat", "k": 1, "live": {}}, "/live", "no such field; did you mean `lives`?"),
+        ({"kind": "cat", "k": 1, PLANTED: 1}, f"/{PLANTED}", "no such field; there are kind, k, lives"),
+        ({"kind": "dog", "of": [{"kind": "cat", "k": 1, "k_": 2}]}, "/of/0/k_", "no such field; did you mean `k`?"),
+        ({"kind": "dog", "lives": {}}, "/lives", "no such field; there are kind, of"),
+    ],
+)
+def test_a_field_that_is_not_there_is_answered_with_those_that_are(
+    url: str, body: Any, pointer: str, detail: str
+) -> None:
+    errors = patient.post(f"{url}/test/pets", json=body).json()["errors"]
+    assert errors == [{"pointer": pointer, "detail": detail}]
+
+
 def test_a_parameter_is_named_with_a_question_mark(url: str) -> None:
     sent = patient.post(f"{url}/test/pets", params={"size": PLANTED}, json={"kind": "cat", "k": 1})
     assert [error["pointer"] for error in problem(sent, 422, "invalid")["errors"]] == ["?size"]
@@ -164,11 +180,11 @@ def test_a_broken_request_line_does_not_break_the_server(url: str) -> None:
 
 
 def test_pointers_prefer_the_reading_that_keeps_most() -> None:
-    assert pointer_of(["cat", "cat", "k"], body={"cat": {"k": 0}}) == "/cat/k"
-    assert pointer_of(["cat", "k"], body={"k": 1}, missing=False) == "/k"
-    assert pointer_of(["cat", "k"], body={"cat": 1}, missing=True) == "/k"
-    assert pointer_of(["cat", "lives", "a", 1], body={"lives": {"a": [9]}}, missing=True) == "/lives/a/1"
-    assert pointer_of([0, "function-after[check()]", "x"], body=[{"x": 1}]) == "/0/x"
+    assert parts_of(["cat", "cat", "k"], body={"cat": {"k": 0}}) == ("cat", "k")
+    assert parts_of(["cat", "k"], body={"k": 1}, missing=False) == ("k",)
+    assert parts_of(["cat", "k"], body={"cat": 1}, missing=True) == ("k",)
+    assert parts_of(["cat", "lives", "a", 1], body={"lives": {"a": [9]}}, missing=True) == ("lives", "a", 1)
+    assert parts_of([0, "function-after[check()]", "x"], body=[{"x": 1}]) == (0, "x")
 
 
 def test_messages_of_our_validators_are_shown_and_others_quote_nothing() -> None:

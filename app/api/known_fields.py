@@ -1,0 +1,89 @@
+"""Which fields an object in a body may have: what to say to who sent another one."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Annotated, Any, Final, cast
+
+from fastapi.routing import APIRoute
+from pydantic import Field, TypeAdapter
+
+_LONGEST: Final = 100
+_MOST_ROUTES: Final = 256
+
+
+def no_such(what: str, name: str, known: list[str]) -> str:
+    """Say that something is unknown, and what may have been meant.
+
+    Parameters
+    ----------
+    what
+        What kind of thing it is.
+    name
+        As it was sent; it is not quoted.
+    known
+        The names that there are.
+    """
+    close = get_close_matches(name[:_LONGEST], known, n=1)
+    if close:
+        return f"no such {what}; did you mean `{close[0]}`?"
+    return f"no such {what}; there are {', '.join(known)}" if known else f"no such {what}"
+
+
+def fields_at(route: APIRoute, body: object, location: tuple[str | int, ...]) -> list[str]:
+    """Names of the fields of the object at a place of a body, in the contract's order; none where it is not known.
+
+    Parameters
+    ----------
+    route
+        Whose body it is.
+    body
+        As it was sent.
+    location
+        The parts of the way to the object, as they are in the body.
+    """
+    if route.body_field is None:
+        return []
+    about = route.body_field.field_info
+    whole = _schema(cast("Hashable", about.annotation), about.discriminator, *about.metadata)
+    found, value = [whole], body
+    for part in (None, *location):
+        if part is not None:
+            found = [below for each in found for below in _below(each, part)]
+            value = value[part] if isinstance(value, Mapping | list) else None  # type: ignore[index]
+        found = [one for each in found for one in _ways(whole, each, value)]
+    if any(each.get("type") == "object" and "properties" not in each for each in found):
+        return []  # names are the sender's
+    return list(dict.fromkeys(name for each in found for name in each.get("properties", ())))
+
+
+@lru_cache(_MOST_ROUTES)
+def _schema(kind: Any, discriminator: Any, *more: Any) -> Mapping[str, Any]:
+    return TypeAdapter(Annotated[kind, *more, Field(discriminator=discriminator)]).json_schema()
+
+
+def _ways(whole: Mapping[str, Any], schema: Mapping[str, Any], value: object) -> Iterator[Mapping[str, Any]]:
+    """The ways to write a value; the one that its discriminator names where it has one."""
+    if "$ref" in schema:
+        yield from _ways(whole, whole["$defs"][str(schema["$ref"]).rpartition("/")[2]], value)
+        return
+    several = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    told = schema.get("discriminator")
+    if told is not None and isinstance(value, Mapping):
+        named = told["mapping"].get(value.get(told["propertyName"]))
+        several = [] if named is None else [{"$ref": named}]
+    if not several:
+        yield schema
+    for one in several:
+        yield from _ways(whole, one, value)
+
+
+def _below(schema: Mapping[str, Any], part: str | int) -> Iterator[Mapping[str, Any]]:
+    """What a part of a value may be."""
+    if isinstance(part, int):
+        first = schema.get("prefixItems", ())
+        below = first[part] if part < len(first) else schema.get("items")
+    else:
+        below = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
+    if isinstance(below, Mapping):
+        yield below
