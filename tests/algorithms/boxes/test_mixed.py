@@ -1,17 +1,14 @@
 """Boxes of columns as they are: every guarantee against its definition, on small random tables."""
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import pytest
 
 from surebox_verify.core.errors import InvalidColumnError
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import Estimate
-from workers.algorithms.boxes import anonymization
+from tests.algorithms.boxes.mixed_tables import Case, Nodes, drawn, followed
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
-from workers.algorithms.boxes.sides import Hierarchy, NominalColumn, NumericColumn
+from workers.algorithms.boxes.request import BoxesOutcome
 from workers.algorithms.core.errors import (
     InfeasibleAlphaError,
     InfeasibleDiversityError,
@@ -20,114 +17,7 @@ from workers.algorithms.core.errors import (
 )
 
 REFUSED = (InfeasibleAlphaError, InfeasibleDiversityError, InfeasibleKError, InvalidColumnError, SuppressionError)
-TREE = Hierarchy(np.array([5, 5, 6, 6, 6, 7, 7, 7], dtype=np.int32))  # {0, 1} and {2, 3, 4} below the root
-
-
-#: Share of the tables whose covariance is asked: its search takes longer than all the rest.
-COVARIANCES = 0.02
 MAY_SAY_NOTHING = {"domain_mean", "covariance", "variance"}  # of sets or pairs of columns that no box may have
-
-
-@dataclass(frozen=True)
-class Case:
-    """Records and what is asked of them."""
-
-    x: np.ndarray
-    request: BoxesRequest
-
-
-def anonymized(case: Case, seed: int = 0) -> BoxesOutcome:
-    rng = np.random.default_rng(seed)
-    state = anonymization.init(case.x, case.request)
-    while not anonymization.done(state):
-        state = anonymization.step(state, rng=rng)
-    return anonymization.result(state)
-
-
-def drawn(seed: int) -> Case:
-    """A small table with ties, missing values, sensitive and kept columns, persons; and demands of all kinds."""
-    rng = np.random.default_rng(seed)
-    size, n, d = int(rng.integers(4, 70)), int(rng.integers(0, 4)), int(rng.integers(0, 4))
-    n = 1 if n + d == 0 else n
-    whole = rng.random(n) < 0.6
-    x = np.where(whole, rng.integers(-3, 9, (size, n)).astype(float), rng.normal(size=(size, n)))
-    patterns = bool(rng.random() < 0.3)
-    sizes = rng.integers(2, 7, d)
-    codes = [rng.integers(0, rng.integers(1, m + 1), size).astype(np.int32) for m in sizes]
-    trees = [None] * d
-    for j in range(d):
-        if rng.random() < 0.3:
-            sizes[j], trees[j] = 5, TREE
-            codes[j] = rng.integers(0, 5, size).astype(np.int32)
-    if patterns:
-        x[rng.random(x.shape) < 0.15] = np.nan
-        for column in codes:
-            column[rng.random(size) < 0.1] = -1
-    snug = [0.5 if rng.random() < 0.7 else None for _ in range(n)]
-    widths = np.where(rng.random(n) < 0.15, 1.0, 0.0) if n else np.zeros(0)
-    extent = [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in x.T]
-    columns = tuple(
-        NumericColumn(1.0 if whole[i] else None, snug[i], float(widths[i]) if extent[i] >= 1.0 else 0.0)
-        for i in range(n)
-    )
-    request = BoxesRequest(
-        k=int(rng.integers(1, 7)),
-        statistics=_statistics(rng, n, d, extent),
-        partition=("optimal", "fast", "mondrian")[seed % 3],
-        bounds=("cells", "tight", "snug")[seed // 3 % 3],
-        domains=tuple((-50.0, 50.0) if rng.random() < 0.5 else None for _ in range(n)),
-        demands=_demands(rng, size),
-        columns=columns,
-        nominal=tuple(NominalColumn(c, int(m), t) for c, m, t in zip(codes, sizes, trees, strict=True)),
-        patterns=patterns,
-        snug_records=int(rng.integers(1, 3)),
-        suppress_at_most=float(rng.choice([0.3, 1.0])),
-        survey=rng.uniform(0.5, 4.0, size) if rng.random() < 0.2 else None,
-        floor=0.03,
-    )
-    return Case(x, _rare(request, np.random.default_rng(seed + 10**6)))
-
-
-def _rare(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
-    """Some requests with rare boxes marked or left out, where that is defined."""
-    rare = ("keep", "keep", "mark", "dismiss")[rng.integers(4)]
-    undefined = request.patterns or request.survey is not None
-    if undefined or (rare == "dismiss" and request.demands.closeness is not None):
-        return request
-    at_most = float(rng.choice([0.1, 0.4]))
-    return replace(request, rare_records=rare, objective="with_shift", dismiss_at_most=at_most)
-
-
-def _demands(rng: np.random.Generator, size: int) -> BoxConstraints:
-    sensitive = rng.random() < 0.5
-    return BoxConstraints(
-        diversity=int(rng.integers(0, 3)) if sensitive else 0,
-        codes=rng.integers(-1, 3, (size, 2)).astype(np.int32) if sensitive else np.empty((size, 0), dtype=np.int32),
-        ordered=(False, True),
-        closeness=0.3 if sensitive and rng.random() < 0.4 else None,
-        alpha=0.7 if sensitive and rng.random() < 0.4 else None,
-        kept=rng.choice(6, size, p=[0.5, 0.2, 0.15, 0.1, 0.03, 0.02]).astype(np.int32)
-        if rng.random() < 0.3
-        else np.empty(0, dtype=np.int32),
-        persons=rng.integers(0, max(size // 2, 1), size).astype(np.int32)
-        if rng.random() < 0.3
-        else np.empty(0, dtype=np.int32),
-    )
-
-
-def _statistics(rng: np.random.Generator, n: int, d: int, extent: list[float]) -> tuple[Statistic, ...]:
-    asked = [Statistic("mean", (i,), 1.0) for i in range(n)]
-    asked += [Statistic("variance", (i,), 1.0) for i in range(n) if extent[i] > 0.0 and rng.random() < 0.5]
-    asked += [Statistic("quantile", (i,), 1.0, p=0.3) for i in range(n) if rng.random() < 0.3]
-    asked += [Statistic("share", (n + j,)) for j in range(d) if rng.random() < 0.7]
-    asked += [Statistic("share", (n + j,), values=(0, 1)) for j in range(d) if rng.random() < 0.3]
-    if n and d:
-        asked.append(Statistic("domain_mean", (0, n), 1.0))
-    if n > 1 and d and extent[0] > 0.0 and rng.random() < COVARIANCES:
-        asked.append(Statistic("covariance", (0, 1), 1.0))
-    if d > 1:
-        asked.append(Statistic("crosstab", (n, n + 1)))
-    return tuple(asked) or (Statistic("share", (n,)),)
 
 
 def _units(demands: BoxConstraints, rows: np.ndarray) -> int:
@@ -267,29 +157,49 @@ def _numbers(s: Statistic, sizes: list, n: int) -> int:
     return 1 if s.values or s.kind not in ("share", "domain_mean") else sizes[s.of[-1] - n]
 
 
-def check(case: Case) -> bool:
-    """All of it; False where the request cannot be met."""
+def check_tiling(outcome: BoxesOutcome, whole: np.ndarray) -> None:
+    """Cells of complete records leave no place free: every point between the outer bounds is in a box."""
+    boxes, rng = outcome.boxes, np.random.default_rng(len(outcome.boxes.counts))
+    low, high = boxes.lower.min(axis=0, initial=np.inf), boxes.upper.max(axis=0, initial=-np.inf)
+    for _ in range(8):
+        point = rng.uniform(low, high)
+        point = np.where(whole, np.clip(np.round(point), low, high), point)
+        inside = ((boxes.lower <= point) & (point <= boxes.upper)).all(axis=1)
+        for held in boxes.sets:
+            inside &= held[:, rng.integers(held.shape[1])]
+        assert inside.any()
+
+
+def check(case: Case) -> Nodes | None:
+    """All of it, and how large nodes were cut; None where the request cannot be met."""
+    request = case.request
     try:
-        outcome = anonymized(case)
+        outcome, nodes = followed(case)
     except REFUSED:
-        return False
+        return None
     size = len(case.x)
     rows = np.arange(size) if outcome.chosen.rows is None else outcome.chosen.rows
     left_out = np.setdiff1d(np.arange(size), rows)
-    assert outcome.suppressed <= case.request.suppress_at_most * size
+    assert outcome.suppressed <= request.suppress_at_most * size
     dismissed = len(left_out) - outcome.suppressed
-    assert 0 <= dismissed <= case.request.dismiss_at_most * size * (case.request.rare_records == "dismiss")
-    assert len(left_out) == 0 or _units(case.request.demands, left_out) >= case.request.k
+    assert 0 <= dismissed <= request.dismiss_at_most * size * (request.rare_records == "dismiss")
+    assert len(left_out) == 0 or _units(request.demands, left_out) >= request.k
     check_demands_hold(case, outcome, rows)
     assert check_members(case, outcome, rows) == outcome.blanked
-    if not len(case.request.demands.kept) and case.request.bounds != "tight":
-        check_disjoint(outcome, np.array([c.step is not None for c in case.request.columns], dtype=bool))
+    whole = np.array([c.step is not None for c in request.columns], dtype=bool)
+    if not len(request.demands.kept) and request.bounds != "tight":
+        check_disjoint(outcome, whole)
+    if request.bounds == "cells" and not request.patterns and dismissed == 0:
+        check_tiling(outcome, whole)
     check_ranges(case, outcome, rows)
-    return True
+    return nodes
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_guarantee_holds_on_small_random_tables(part: int) -> None:
     """benchmarks/attack_boxes.py goes through 100,000 of them."""
-    met = [check(drawn(seed)) for seed in range(250 * part, 250 * part + 250)]
-    assert sum(met) > 200
+    found = [check(drawn(seed)) for seed in range(250 * part, 250 * part + 250)]
+    met = [nodes for nodes in found if nodes is not None]
+    assert len(met) > 200
+    for cut in ("halved", "sampled", "measured"):
+        assert sum(getattr(nodes, cut) > 0 for nodes in met) > 5, cut

@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 
 from surebox_verify.core.statistics import Statistic
-from tests.algorithms.boxes.test_mixed import (
-    TREE,
-    Case,
-    anonymized,
-    check_demands_hold,
-    check_disjoint,
-    check_members,
-    check_ranges,
-)
+from tests.algorithms.boxes.mixed_tables import TREE, Case, anonymized, followed
+from tests.algorithms.boxes.test_mixed import check_demands_hold, check_disjoint, check_members, check_ranges
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed import partition as cutting
 from workers.algorithms.boxes.partition.mixed.arranging import Costs
 from workers.algorithms.boxes.partition.mixed.companions import assign, ring
+from workers.algorithms.boxes.partition.mixed.effort import MixedEffort, usual
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
@@ -122,7 +116,7 @@ def large(rows: int, seed: int) -> tuple[np.ndarray, tuple[NominalColumn, ...]]:
 
 
 @pytest.mark.parametrize("tree", [False, True])
-def test_fast_cuts_large_nodes_as_it_cuts_blocks(monkeypatch: pytest.MonkeyPatch, tree: bool) -> None:
+def test_fast_cuts_large_nodes_as_it_cuts_blocks(tree: bool) -> None:
     """Halves of nodes beyond a block, found by counting, are those that the block's orders of records give.
 
     Of two places equally far from the middle the one takes the upper, the other the lower: this table has none such.
@@ -142,26 +136,25 @@ def test_fast_cuts_large_nodes_as_it_cuts_blocks(monkeypatch: pytest.MonkeyPatch
     request = BoxesRequest(7, statistics, partition="fast", bounds="tight", nominal=nominal)
     found = []
     for block in (3000, 100):
-        monkeypatch.setattr(cutting, "_BLOCK", block)
-        boxes = anonymized(Case(x, request)).boxes
+        outcome, nodes = followed(Case(x, replace(request, effort=usual(3000)._replace(block=block))))
+        assert nodes.halved > 20 or block == 3000
+        boxes = outcome.boxes
         found.append((boxes.counts, boxes.lower, boxes.upper, *boxes.sets, boxes.box))
     for whole, halved in zip(*found, strict=True):
         np.testing.assert_array_equal(whole, halved)
 
 
 @pytest.mark.parametrize("alike", [0.0, 0.99])
-def test_nodes_of_which_a_sample_is_measured_keep_every_guarantee(
-    monkeypatch: pytest.MonkeyPatch, alike: float
-) -> None:
+def test_nodes_of_which_a_sample_is_measured_keep_every_guarantee(alike: float) -> None:
     """Also where the sample sees one value only: then all records are measured."""
-    monkeypatch.setattr(cutting, "_EFFORT", ((2**31, 1, 1, 1, 50, 8),))
-    monkeypatch.setattr(cutting, "_BLOCK", 200)
+    effort = MixedEffort(breadth=1, boxes=1, axes=1, sample=50, places=8, block=200)
     x, nominal = large(6000, 3)
     rng = np.random.default_rng(6)
     x = np.where(rng.random(x.shape) < alike, 0.0, x)
     statistics = tuple(Statistic(kind, (i,), 1.0) for i, kind in enumerate(("mean", "mean", "share", "share")))
-    case = Case(x, BoxesRequest(5, statistics, nominal=nominal))
-    outcome, again = anonymized(case), anonymized(case)
+    case = Case(x, BoxesRequest(5, statistics, nominal=nominal, effort=effort))
+    (outcome, nodes), again = followed(case), anonymized(case)
+    assert nodes.sampled > 5
     assert len(outcome.boxes.counts) > (300 if alike == 0.0 else 20)
     np.testing.assert_array_equal(outcome.boxes.box, again.boxes.box)
     check_demands_hold(case, outcome, np.arange(6000))

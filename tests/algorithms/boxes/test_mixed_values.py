@@ -7,7 +7,7 @@ import pytest
 
 from surebox_verify.core.errors import InvalidColumnError
 from surebox_verify.core.statistics import Statistic
-from tests.algorithms.boxes.test_mixed import Case, anonymized
+from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.request import BoxesRequest

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surebox_verify.core.statistics import Statistic
-from tests.algorithms.boxes.test_mixed import Case, anonymized
+from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 from workers.algorithms.boxes.snug import snug

@@ -68,6 +68,7 @@ def begin(state: Checked) -> MixedCutting:
         groups=_groups(given.groups, survey) if request.weights_apart else given.groups,
         minimum_width=width,
         everywhere=request.bounds != "cells",
+        effort=request.effort,
     )
     return MixedCutting(Mixed(given, request, records, field, asked), cuts)
 

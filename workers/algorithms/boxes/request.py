@@ -10,6 +10,7 @@ from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.content import Content
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.mixed.effort import MixedEffort
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
@@ -51,6 +52,7 @@ class BoxesRequest:
         where rare records are not kept.
     mean_rounding : rho of rounded means.
     percentage : p of the p %-rule, for means.
+    effort : how much the partition of columns of all kinds tries; None for what is usual for so many records.
     """
 
     k: int
@@ -76,6 +78,7 @@ class BoxesRequest:
     content: Content = "bounds"
     mean_rounding: float = 1.0
     percentage: float = 10.0
+    effort: MixedEffort | None = None
 
     @property
     def ranks(self) -> tuple[int | None, ...]:

@@ -15,6 +15,7 @@ from surebox_verify.core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.arranging import Costs, arranged
 from workers.algorithms.boxes.partition.mixed.coarse import Cut, exact, upper_side, ways
+from workers.algorithms.boxes.partition.mixed.effort import MixedEffort, usual
 from workers.algorithms.boxes.partition.mixed.growing import FAST, MONDRIAN, OPTIMAL, branch, grow_block
 from workers.algorithms.boxes.partition.mixed.halving import halves
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, demanding, holds
@@ -24,18 +25,9 @@ from workers.algorithms.boxes.sides import NominalColumn
 
 _METHODS: dict[Method, int] = {"optimal": OPTIMAL, "fast": FAST, "mondrian": MONDRIAN}
 STEP_VALUES: Final = 30_000_000  # of rows, looked at in a step: about 0.3 s
-_BLOCK = 4_096
 _SORTING = 16
 _WAITING = 192
 _CHOICE = 32  # candidates looked at together where demands forbid some
-# Up to how many records `optimal` carries how many cuts to the end, in nodes of how many boxes, on how many axes; with
-# one it tries the orders of values that matter most only. Then how many records of a node larger than a block are
-# measured, and how many places along an axis in each direction of one that is not.
-_EFFORT = (
-    (40_000, 8, 16, 2**31, 2**31, 128),
-    (300_000, 3, 16, 2**31, 2**31, 128),
-    (2**31, 1, 1, 3, 4_096, 8),
-)
 
 
 @dataclass(frozen=True)
@@ -58,11 +50,10 @@ class MixedState:
 
     method: int
     k: int
-    effort: tuple[int, int, int]
+    effort: MixedEffort
     classes: int
     roots: int
     ruled: bool
-    sample: int
     records: Records
     demands: ConstraintArrays
     tree: Tree
@@ -82,6 +73,7 @@ def init(
     groups: IntArray | None = None,
     minimum_width: FloatArray | None = None,
     everywhere: bool = False,
+    effort: MixedEffort | None = None,
 ) -> MixedState:
     """Start with one group of records for each pattern of missing values.
 
@@ -97,6 +89,7 @@ def init(
     minimum_width : (n,), least extent of the records of a box; None for none.
     everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
         its own column is cut.
+    effort : how much is tried; None for what is usual for so many records.
     """
     size, n = x.shape
     groups = np.zeros(size, dtype=np.int64) if groups is None else groups
@@ -109,23 +102,22 @@ def init(
     records, classes = arranged(x, nominal, costs, demands, order)
     tree = _tree(size, runs, k)
     held = constraint_arrays(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
-    breadth, boxes, axes, sample, places = next(effort[1:] for effort in _EFFORT if size <= effort[0])
+    effort = effort or usual(size)
     largest = int(runs.max())
     ruled = demanding(held)
     in_blocks = method == "optimal" or (method == "fast" and not ruled)
-    block = min(largest, _BLOCK) if in_blocks else largest
+    block = min(largest, effort.block) if in_blocks else largest
     return MixedState(
         method=_METHODS[method],
         k=k,
-        effort=(breadth, min(boxes * k, _BLOCK // 2), axes),
+        effort=effort,
         classes=classes,
         roots=len(runs),
         ruled=ruled,
         records=records,
         demands=held,
         tree=tree,
-        room=new_room(records, block, max(breadth, _CHOICE), places),
-        sample=sample,
+        room=new_room(records, block, max(effort.breadth, _CHOICE), effort.places),
         side=new_side(records),
         span=np.zeros(4, dtype=np.int64),
     )
@@ -181,10 +173,13 @@ def _go_on(state: MixedState, values: int) -> None:
     if axis == n:
         room.sorted[n, :m] = np.arange(m, dtype=np.int32)
         state.span[3] += 1
+    effort = state.effort
     grow_block(
         state.method,
         state.k,
-        *state.effort,
+        effort.breadth,
+        min(effort.boxes * state.k, effort.block // 2),
+        effort.axes,
         first,
         floor,
         records,
@@ -211,7 +206,7 @@ def _cut_large(state: MixedState, node: int) -> None:
         tree.counters[2] += 3 * (last - first) * columns
         _taken(state, node, cuts, group)
         return
-    narrow, wide = (min(state.sample, last - first), min(state.effort[2], columns)), (last - first, columns)
+    narrow, wide = (min(state.effort.sample, last - first), min(state.effort.axes, columns)), (last - first, columns)
     for sample, axes in dict.fromkeys((narrow, wide)):
         cuts, group = ways(records, state.side, state.classes, first, last, state.k, sample, axes, every=state.ruled)
         tree.counters[2] += (last - first) * columns**2
