@@ -138,6 +138,12 @@ class Bench:
         return Done(spec, outcome, len(ticks))
 
     def _outcome(self, spec: JobSpec, start: int | None, tick: Callable[[Progress], None]) -> Outcome:
+        return run_through(runner_for(spec.method), self.context(spec, start, tick))
+
+    def context(
+        self, spec: JobSpec, start: int | None = None, tick: Callable[[Progress], None] = lambda _: None
+    ) -> JobContext:
+        """What the runner of a specification is given."""
         self._runs += 1
         scratch = self.folder / f"run-{self._runs}"
         scratch.mkdir()
@@ -149,10 +155,10 @@ class Bench:
             part=None, rng=new_generator(start if spec.seed is None else spec.seed), on_tick=tick,
             lay=lambda kind, role: self.files.get((kind, ids[role])),
         )  # fmt: skip
-        if isinstance(runner, Keyed):
-            secrets = {name: hashlib.sha256(f"{name}{start}".encode()).digest() for name in runner.keyed_by(job)}
-            job = replace(job, secrets=secrets)
-        return run_through(runner, job)
+        if not isinstance(runner, Keyed):
+            return job
+        secrets = {name: hashlib.sha256(f"{name}{start}".encode()).digest() for name in runner.keyed_by(job)}
+        return replace(job, secrets=secrets)
 
     def keep(self, name: str, done: Done) -> str:
         """Make a release one that others can name."""

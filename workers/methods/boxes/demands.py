@@ -10,9 +10,8 @@ from app.contracts.box_columns import ColumnKind, kind_of, typed
 from app.contracts.boxes import BoxesSpec, Distance
 from app.contracts.datasets import ColumnType
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.frames.classes import classes
 from workers.frames.codes import Codes, coded_columns
-from workers.frames.columns import numeric_columns, take_rows
+from workers.frames.columns import numeric_columns
 
 
 def demands(
@@ -37,9 +36,7 @@ def demands(
     -----
     A missing value of a kept column is a value (it is published); of a sensitive one it is none (it hides nothing).
     """
-    kept = np.empty(0, dtype=np.int32)
-    if spec.count_keep and spec.keep:
-        kept = classes(take_rows(path, spec.keep, rows))
+    kept = _kept(path, spec, rows) if spec.count_keep and spec.keep else np.empty(0, dtype=np.int32)
     values = numeric_columns(path, tuple(spec.epsilon)).values[rows] if spec.epsilon else np.empty((len(rows), 0))
     return BoxConstraints(
         diversity=spec.l or 0,
@@ -52,6 +49,15 @@ def demands(
         ordered=tuple(ordered(spec, name, types[name]) for name in spec.sensitive),
         persons=np.empty(0, dtype=np.int32) if persons is None else persons,
     )
+
+
+def _kept(path: Path, spec: BoxesSpec, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Number of each record's combination of kept values, shape (M,), by these: the order of rows changes none."""
+    combined = np.zeros(len(rows), dtype=np.int64)
+    for found in coded_columns(path, sorted(spec.keep)):
+        codes = found.codes[rows] + 1
+        combined = np.unique(combined * (len(found.values) + 1) + codes, return_inverse=True)[1]
+    return combined.astype(np.int32)
 
 
 def ordered(spec: BoxesSpec, name: str, column: ColumnType) -> bool:

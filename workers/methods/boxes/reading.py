@@ -134,7 +134,8 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
         declared = spec.nominal.get(name, NominalColumn())
         books[name], codes = codebook(name, types[name], declared, column.taking(rows), people=people, k=spec.k)
         columns.append(codes)
-    x, order_of_rows = _in_order(found.values, rows, columns)
+    survey = None if found.survey is None else found.survey[rows]
+    x, order_of_rows = _in_order(found.values, rows, columns, [each for each in (persons, survey) if each is not None])
     return Records(
         x=x,
         nominal=tuple(
@@ -144,7 +145,7 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
         books=books,
         rows=rows[order_of_rows],
         persons=None if persons is None else persons[order_of_rows],
-        survey=None if found.survey is None else found.survey[rows[order_of_rows]],
+        survey=None if survey is None else survey[order_of_rows],
     )
 
 
@@ -207,18 +208,23 @@ def _missing_is_value(spec: BoxesSpec, name: str) -> bool:
 
 
 def _in_order(
-    values: FloatArray, rows: NDArray[np.int64], codes: Sequence[Codes]
+    values: FloatArray, rows: NDArray[np.int64], codes: Sequence[Codes], others: Sequence[Codes | FloatArray]
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Numbers of the records in canonical order, row by row, and the places of these among `rows`."""
+    """Numbers of the records in canonical order, row by row, and the places of these among `rows`.
+
+    `others` are what the algorithm takes of records beside the columns it cuts, their persons and design weights: where
+    records are the same in those columns, weights are summed, and persons left out for a rare class, in an order that
+    follows from what they are.
+    """
     n = values.shape[1]
-    taking = np.empty((len(rows), n + len(codes)))
+    taking = np.empty((len(rows), n + len(codes) + len(others)))
     for index in range(n):
         taking[:, index] = values[:, index] if len(rows) == len(values) else values[rows, index]
-    for index, column in enumerate(codes):
+    for index, column in enumerate((*codes, *others)):
         taking[:, n + index] = column
     taking += 0.0  # zero has no sign
     known = np.where(np.isnan(taking), np.inf, taking) if np.isnan(taking.sum()) else taking
     order = canonical_order(known)
-    if codes:
+    if taking.shape[1] > n:
         taking = np.ascontiguousarray(taking[:, :n])
     return taking.take(order, axis=0, mode="clip"), order  # without `clip` it is first put elsewhere
