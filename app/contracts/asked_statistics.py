@@ -33,6 +33,12 @@ class ComputedStatistic(NamedStatistic):
     inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
     exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+    domain_may_be_empty: bool | tuple[bool, ...] | None = Field(
+        default=None,
+        description="domain_mean: whether the release may have no record with the values, as far as the boxes tell: "
+        "the ranges are then about the mean if there is one. A list where no values are named; null of other "
+        "statistics.",
+    )
 
 
 class ComputedStatistics(Contract):

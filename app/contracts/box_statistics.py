@@ -3,10 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, Final, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, MisplacedError
+from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.box_columns import Value, Values, check_values
 from app.contracts.columns import LARGEST, ColumnName
 
@@ -136,12 +136,20 @@ Ranges = TypeAliasType(
 class AboutCore(Contract):
     """What a release with marked boxes says of a statistic over the records of its core."""
 
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty"))
+
     estimate: Estimate | None = Field(description="As of the statistic itself, like the following.")
     linear: Ranges | None = Field(description="Range by the linear approximation.")
     guaranteed: Ranges | None = Field(description="Certain to hold the value over the core's records.")
     inner: Ranges | None = Field(description="Reached by data consistent with the core's boxes.")
     exact: bool = Field(description="Whether `guaranteed` is reached.")
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+    domain_may_be_empty: bool | None = Field(
+        default=None,
+        description="domain_mean: whether the core may have no record with the values, as far as the "
+        "boxes tell: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "Null of other statistics, and where the release is older than this field.",
+    )
 
 
 class NamedStatistic(Contract):
@@ -163,6 +171,8 @@ class NamedStatistic(Contract):
 class StatisticResult(NamedStatistic):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty"))
+
     weight: float = Field(description="How much it mattered: as given, or 1 over its natural scale.")
     ddof: int | None = Field(
         default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
@@ -173,6 +183,12 @@ class StatisticResult(NamedStatistic):
     inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
     exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+    domain_may_be_empty: bool | None = Field(
+        default=None,
+        description="domain_mean: whether the release may have no record with the values, as far as the "
+        "boxes tell: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "Null of other statistics, and where the release is older than this field.",
+    )
     core: AboutCore | None = Field(
         default=None, description="The same about the core alone, where boxes are marked; else null."
     )

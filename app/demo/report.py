@@ -79,7 +79,9 @@ def _named(statistic: dict[str, Any]) -> str:
     values = " or ".join(map(str, statistic["values"] or ()))
     if kind == "share":
         return f"share of {of[0]} = {values}"
-    return f"mean of {of[0]} where {of[1]} = {values}" if kind == "domain_mean" else f"{kind} of {', '.join(of)}"
+    if kind == "domain_mean":
+        return f"mean of {of[0]} where {of[1]} = {values}{', if any' if statistic['domain_may_be_empty'] else ''}"
+    return f"{kind} of {', '.join(of)}"
 
 
 def _holds(interval: list[float] | None, value: float | None) -> str:

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from app.contracts.methods import public_statistics
+from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
-from surebox_verify.verification import Finding, Report, verify
+from surebox_verify.verification import Report, verify
 from tests.methods.in_process import Bench
 from tests.verify.made import Issuer, statement
 from workers.methods.outcome import ReleaseDraft

@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 from surebox_verify.envelope import UnreadableError
+from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
 from surebox_verify.questions import name_of
-from surebox_verify.verification import Finding, Report, verify
+from surebox_verify.verification import Report, verify
 from tests.verify.made import Issuer, means, parquet, rows
 
 ISSUER = Issuer.new()

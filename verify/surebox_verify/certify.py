@@ -49,7 +49,8 @@ def certify(
     -------
     list of dict
         One a statistic: `estimate`, `linear`, `guaranteed` (certain to hold the value of the released records),
-        `inner` (reached by data consistent with the boxes), `exact`, `gap`.
+        `inner` (reached by data consistent with the boxes), `exact`, `gap`; of a `domain_mean` also
+        `domain_may_be_empty`: where it is true, ranges are about the mean if there is a record with the values.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from surebox_verify.envelope import UnreadableError
 
 if TYPE_CHECKING:
+    from surebox_verify.findings import StatisticFinding
     from surebox_verify.timestamps import Given
     from surebox_verify.verification import Report
 
@@ -173,10 +174,19 @@ def _print(report: "Report") -> None:
     sys.stdout.write(f"timestamp   {stamp.status}{told}\n")
     sys.stdout.write(f"revocation  {report.revocation}\n")
     for each in report.statistics:
-        sys.stdout.write(f"{each.finding:<11} {each.name}\n")
+        sys.stdout.write(f"{each.finding:<11} {each.name}{_of_the_domain(each)}\n")
     for line in (*report.problems, *report.unchecked):
         sys.stdout.write(f"! {line}\n")
     sys.stdout.write(("All that is claimed holds.", "REFUTED.", "Not all could be checked.")[report.exit_code] + "\n")
+
+
+def _of_the_domain(statistic: "StatisticFinding") -> str:
+    """What a mean within values is about."""
+    if not statistic.domain_may_be_empty:
+        return ""
+    if statistic.recomputed is None:
+        return ": no box can hold a record with it"
+    return ": the mean if there is one, for there may be no record with it"
 
 
 def _print_json(found: Mapping[str, Any]) -> None:

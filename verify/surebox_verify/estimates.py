@@ -4,8 +4,7 @@ Notation
 --------
 f : N / (N - ddof), N the published records; what turns variances and covariances into the sample form (ddof 1).
 C~ : a statistic at the values that are to be expected in each box (expected; XF slide 5 takes the centres, which is
-poor
-    where boxes are wide), the published estimate, clipped into the guaranteed range.
+    poor where boxes are wide), the published estimate, clipped into the guaranteed range.
 D_i(b) : (B, n), half-widths of the boxes as published.
 b_i^c : derivatives, as in core.influence.
 Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), linear uncertainty, here with the derivatives at expected values.
@@ -20,7 +19,7 @@ from surebox_verify.core.influence import half_width_sums, influences
 from surebox_verify.core.intervals import Interval
 from surebox_verify.core.moments import inflation, moments
 from surebox_verify.core.statistics import OF_MOMENTS, Kind, Statistic, undefined_because
-from surebox_verify.counted import Guess, counted_work, guesses
+from surebox_verify.counted import Guess, counted_work, guesses, may_be_empty
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine
 from surebox_verify.ranges.objectives import Kind as PairKind
@@ -51,6 +50,8 @@ class Estimate:
     guaranteed : certain to contain the records' value; None where nothing could be proven.
     inner : reached at both ends by some data consistent with the boxes, or None.
     gap, exact : relative width between the two; below 1e-9.
+    domain_may_be_empty : of a mean within a set, whether data consistent with the boxes have no record in it: the
+        ranges are about the mean if there is one, and None where no data have. None of other statistics.
     """
 
     estimate: float | None
@@ -59,6 +60,7 @@ class Estimate:
     inner: Interval | None
     gap: float | None
     exact: bool
+    domain_may_be_empty: bool | None = None
 
 
 def ranges(
@@ -255,21 +257,22 @@ def estimates(
     ddof : as for `found`.
     """
     reading = readings.of(statistic.of)
+    empty = may_be_empty(reading, statistic) if statistic.kind == "domain_mean" else (None,) * len(found)
     if len(reading.boxes.counts) == 0:
         guessed: Sequence[Guess] = [Guess(None, None)] * len(found)
     elif statistic.kind in OF_MOMENTS:
         guessed = _of_moments(statistic, reading, len(found), ddof)
     else:
         guessed = guesses(reading, statistic)
-    return tuple(_estimate(r, guess) for r, guess in zip(found, guessed, strict=True))
+    return tuple(_estimate(*each) for each in zip(found, guessed, empty, strict=True))
 
 
-def _estimate(r: Range, guess: Guess) -> Estimate:
+def _estimate(r: Range, guess: Guess, empty: bool | None) -> Estimate:
     value, delta = guess.value, guess.delta
     if value is None or delta is None:
-        return Estimate(None, None, r.outer, r.inner, r.gap, r.exact)
+        return Estimate(None, None, r.outer, r.inner, r.gap, r.exact, empty)
     inside = r.outer.clip(value) if r.outer else value
-    return Estimate(inside, Interval(value - delta, value + delta), r.outer, r.inner, r.gap, r.exact)
+    return Estimate(inside, Interval(value - delta, value + delta), r.outer, r.inner, r.gap, r.exact, empty)
 
 
 def _of_moments(statistic: Statistic, reading: Reading, numbers: int, ddof: int) -> Sequence[Guess]:

@@ -124,7 +124,8 @@ def computing(
     Returns
     -------
     list
-        An object a question, as releases publish them: `estimate`, `linear`, `guaranteed`, `inner`, `exact`, `gap`.
+        An object a question, as releases publish them: `estimate`, `linear`, `guaranteed`, `inner`, `exact`, `gap`, and
+        of a `domain_mean` `domain_may_be_empty`, whether data that fit the boxes have no record with the values.
 
     Raises
     ------
@@ -168,6 +169,9 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "inner": shape([part.inner and [part.inner.lower, part.inner.upper] for part in parts]),
         "exact": all(part.exact for part in parts),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
+        "domain_may_be_empty": (
+            shape([part.domain_may_be_empty for part in parts]) if each.kind == "domain_mean" else None
+        ),
     }
 
 

@@ -1,14 +1,8 @@
-"""Whether a release is what its certificate says: signature, files, revocation, and every range computed again.
-
-A range is `verified` where the one that is computed again lies within the published one, up to 4 units in the last
-place; `consistent` where it contains what data consistent with the boxes reach (`inner`); else `contradicted`.
-"""
+"""Whether a release is what its certificate says: signature, files, revocation, and every range computed again."""
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -24,41 +18,18 @@ from surebox_verify.certificate import (
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
+from surebox_verify.findings import Finding, StatisticFinding, judged, problem
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
-from surebox_verify.questions import KINDS, computing, name_of, question, with_values
+from surebox_verify.questions import KINDS, computing, question, with_values
 from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, weight_of
 from surebox_verify.released.files import format_of, numbers
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
-_UNITS = 4
 #: What reading and computing answer a damaged file with.
 _UNREAD = (ValueError, ArithmeticError, LookupError, MemoryError, OSError)
 _NUMBERS = ("integer", "number")
 _SINCE = "since"
 NO_TIMESTAMP = Given()
-_ANY = (-math.inf, math.inf)
-
-
-class Finding(StrEnum):
-    """What became of one published range."""
-
-    VERIFIED = "verified"
-    CONSISTENT = "consistent"
-    CONTRADICTED = "contradicted"
-    NOTHING_CLAIMED = "no range claimed"
-    NOT_CHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class StatisticFinding:
-    """One published statistic, by the name that `surebox-certify` takes, and its range as it was computed again."""
-
-    name: str
-    kind: str
-    of: tuple[str, ...]
-    finding: Finding
-    published: Any
-    recomputed: Any
 
 
 @dataclass(frozen=True)
@@ -153,9 +124,9 @@ def verify(
                 statistics = _recomputed(*_easiest(data), certificate)
         except (UndefinedStatisticError, *_UNREAD) as error:
             unchecked.append(f"statistics: {error}")
-    for each in statistics:
+    for published, each in zip(certificate.statistics if statistics else (), statistics, strict=True):
         if each.finding is Finding.CONTRADICTED:
-            problems.append(f"{each.name}: {each.published} published, {each.recomputed} follows from the data file")
+            problems.append(f"{each.name}: {problem(published, each)} follows from the data file")
         elif each.finding is Finding.NOT_CHECKED:
             unchecked.append(f"{each.name}: this version cannot compute it")
     return Report(
@@ -204,30 +175,24 @@ def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
 
 
 def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[StatisticFinding]:
-    """Every published range again, from the data file and what the certificate says of its columns."""
+    """All that is published again, from the data file and what the certificate says of its columns."""
     published = certificate.statistics
-    claimed = [each for each in published if each.get("guaranteed") is not None]
-    known = [each for each in claimed if each.get("kind") in KINDS]
-    again: dict[int, Any] = {}
-    if known and certificate.parameters.get("method") == "boxes":
+    # all that were asked together, known or not claimed, decide how far each is searched for
+    asked = [each for each in published if each.get("kind") in KINDS]
+    again: dict[int, Mapping[str, Any]] = {}
+    if certificate.parameters.get("method") == "boxes" and any(_to_be_read(each, name) for each in asked):
         boxes = _boxes(name, data, certificate)
-        # all that were asked together, known or not claimed, decide how far each is searched for
-        asked = [each for each in published if each.get("kind") in KINDS]
         questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
         meaning = meaning_of(certificate.parameters, certificate.columns)
         found = finished(computing(boxes, questions, meaning))
-        again = {id(each): one["guaranteed"] for each, one in zip(asked, found, strict=True)}
-    return [
-        StatisticFinding(
-            name=name_of(each),
-            kind=str(each.get("kind")),
-            of=tuple(str(column) for column in each.get("of") or ()),
-            finding=_finding(each, id(each) in again, again.get(id(each))),
-            published=each.get("guaranteed"),
-            recomputed=again.get(id(each)),
-        )
-        for each in published
-    ]
+        again = {id(each): one for each, one in zip(asked, found, strict=True)}
+    return [judged(each, again.get(id(each))) for each in published]
+
+
+def _to_be_read(published: Mapping[str, Any], name: str) -> bool:
+    """Whether a statistic says anything that the data file is read for; one from before may lack what it could say."""
+    said = published.get("guaranteed"), published.get("domain_may_be_empty")
+    return said != (None, None) or (published["kind"] == "domain_mean" and format_of(name) == "parquet")
 
 
 def _boxes(name: str, data: bytes, certificate: Certificate) -> ReleasedBoxes:
@@ -244,38 +209,3 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> ReleasedBoxes:
     table = numbers(data, file_format, ["box", *sides, *([weight] if weight else [])])
     boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"), means=means)
     return with_values(boxes, [question(each) for each in certificate.statistics if each.get("kind") in KINDS])
-
-
-def _finding(published: Mapping[str, Any], computed: bool, recomputed: Any) -> Finding:
-    if published.get("guaranteed") is None:
-        return Finding.NOTHING_CLAIMED
-    if not computed:
-        return Finding.NOT_CHECKED
-    several = published.get("kind") == "regression"
-
-    def parts(value: Any) -> list[Any]:
-        return list(value or []) if several else [value]
-
-    triples = _aligned(parts(published["guaranteed"]), parts(recomputed), parts(published.get("inner")))
-    found = [_compared(*each) for each in triples]
-    return max(found, key=[Finding.NOTHING_CLAIMED, Finding.VERIFIED, Finding.CONSISTENT, Finding.CONTRADICTED].index)
-
-
-def _aligned(first: list[Any], *others: list[Any]) -> list[tuple[Any, ...]]:
-    filled = [other if len(other) == len(first) else [None] * len(first) for other in others]
-    return list(zip(first, *filled, strict=True))
-
-
-def _compared(published: Any, recomputed: Any, inner: Any) -> Finding:
-    """One range against the one that is computed again."""
-    if published is None:
-        return Finding.NOTHING_CLAIMED
-    lower, upper = recomputed or _ANY
-    low, high = (float(end) for end in published)
-    if lower >= low - _UNITS * math.ulp(low) and upper <= high + _UNITS * math.ulp(high):
-        return Finding.VERIFIED
-    if inner is not None:
-        least, most = (float(end) for end in inner)
-        if lower <= least + _UNITS * math.ulp(least) and upper >= most - _UNITS * math.ulp(most):
-            return Finding.CONSISTENT
-    return Finding.CONTRADICTED

@@ -105,6 +105,7 @@ def _said(published: Sequence[Estimate], place: int | slice) -> dict[str, Any]:
         "inner": shape([_pair(one.inner) for one in these]),
         "exact": all(one.exact for one in these),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
+        "domain_may_be_empty": None if isinstance(place, slice) else these[0].domain_may_be_empty,
     }
 
 

@@ -121,8 +121,8 @@ def _ranges(spec: BoxesSpec, result: Mapping[str, Any], extent: Mapping[str, tup
 def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]) -> bool:
     """Whether the range is what anybody knew who knew the columns' extents."""
     found, kind = statistic["guaranteed"], statistic["kind"]
-    if found is None:
-        return True
+    if found is None:  # of a mean of nobody there is nothing to say
+        return not statistic["domain_may_be_empty"]
     if kind == StatisticKind.REGRESSION:
         return None in found
     if kind == StatisticKind.CROSSTAB:

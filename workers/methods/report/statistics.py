@@ -25,10 +25,12 @@ _ASKED: Final[Mapping[str, str]] = {
     "domain_mean": "mean of {0} where {1} = {values}",
     "quantile": "quantile {p} of {0}",
 }
+_IF_ANY: Final = "if there is one"
+_NO_RECORD: Final = "of no record"
 
 
 def named(statistic: JsonObject, part: int | None = None) -> str:
-    """A statistic in words; of a regression one of its coefficients."""
+    """A statistic in words; of a regression one of its coefficients, of a mean of perhaps nobody that it is that."""
     of = list(map(str, statistic["of"]))
     if statistic["kind"] == "regression":
         term = (statistic.get("terms") or [{"column": name} for name in [None, *of[1:]]])[part or 0]
@@ -39,7 +41,10 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
     if pattern is None or pattern.count("{") > len(of) + 2:
         return f"{statistic['kind']} of {', '.join(of)}"
     values = ", ".join(map(str, statistic.get("values") or ()))
-    return pattern.format(*of, values=values, p=statistic.get("p"))
+    told = pattern.format(*of, values=values, p=statistic.get("p"))
+    if not statistic.get("domain_may_be_empty"):
+        return told
+    return f"{told}, {_NO_RECORD if statistic.get('guaranteed') is None else _IF_ANY}"
 
 
 def single(statistics: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
@@ -82,6 +87,11 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
     head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Exact")
     if restricted:
         head += ("True value", "Moved by what was left out")
+    if any(one.get("domain_may_be_empty") for one in rows):
+        told.append(
+            f'A mean "{_IF_ANY}" is within values that perhaps no record has, as far as the release tells: its range '
+            f'is about the mean of those that have. A mean "{_NO_RECORD}" is within values that no record can have.'
+        )
     return Section(
         "Certain ranges",
         sentences=tuple(told),
