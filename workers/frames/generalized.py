@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
 from workers.algorithms.tables.classes import classes, grouped
 from workers.frames.codes import coded
-from workers.frames.quasi_identifiers import MISSING, as_numbers, members_of
+from workers.frames.quasi_identifiers import as_numbers, members_of
+from workers.frames.sets import MISSING
 
 #: The column of a release of boxes in which they are numbered.
 BOX: Final = "box"

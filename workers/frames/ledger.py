@@ -15,7 +15,7 @@ from app.contracts.box_columns import merged_values
 from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import BOX, Meanings
-from workers.frames.quasi_identifiers import MISSING
+from workers.frames.sets import MISSING
 
 _ABOUT: Final = b"surebox"
 _ROWS: Final = "\x1frows"

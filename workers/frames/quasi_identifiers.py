@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +13,7 @@ import pyarrow.parquet as pq
 
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
 from workers.frames.codes import Codes, coded
-
-#: Between the members of a set where it is text.
-_BETWEEN: Final = "\x1f"
-#: The missing value as a member of a set; no text of a table is it.
-MISSING: Final = "\x00"
+from workers.frames.sets import MISSING, coded_sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +99,10 @@ def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozens
         What its cells are: `PLAIN` or `SET`.
     """
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        found = coded(_joined(column))
-        return found.codes, [frozenset(text.split(_BETWEEN)) for text in found.values.to_pylist()]
+        return coded_sets(column)
     found = coded(column)
     texts = pl.Series(pl.from_arrow(found.values)).cast(pl.String).to_list()
     return found.codes, [_members(text) if form is Form.SET else frozenset({text}) for text in texts]
-
-
-def _joined(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists as texts, their members in order."""
-    member = pl.element().cast(pl.String).fill_null(MISSING)
-    series = cast("pl.Series", pl.from_arrow(column)).list.eval(member).list.sort().list.join(_BETWEEN)
-    return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.oldest())])
 
 
 def _members(text: str) -> frozenset[str]:
