@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from app.contracts.methods import public_statistics
+from app.contracts.releases import ReleaseFormat
 from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
 from surebox_verify.verification import Report, verify
@@ -77,12 +78,19 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
-def verified(draft: ReleaseDraft, file_format: str) -> Report:
-    """What a reader finds who has one file, and the certificate that the service would sign."""
+def verified(draft: ReleaseDraft, file_format: str, *, core: float = 0.0) -> Report:
+    """What a reader finds who has one file, and the certificate that the service would sign.
+
+    Means of the core are certified as standing so much higher than they do.
+    """
     files = {f"release.{name}": file.path.read_bytes() for name, file in draft.files.items()}
     body = statement(files, json.loads(json.dumps(public_statistics("boxes", draft.statistics))))
     body["predicate"]["parameters"] = json.loads(json.dumps(dict(draft.parameters)))
     body["predicate"]["release"]["columns"] = [dict(column) for column in draft.columns]
+    for one in body["predicate"]["statistics"] if core else ():
+        if one["kind"] == "mean":
+            for ends in ("guaranteed", "inner"):
+                one["core"][ends] = [end + core for end in one["core"][ends]]
     issuer, name = Issuer.new(), f"release.{file_format}"
     return verify({name: files[name]}, issuer.sign(body), read_keys(issuer.key_set()))
 
@@ -104,3 +112,21 @@ def test_what_is_published_of_any_columns_follows_from_the_file(bench: Bench, na
         else:
             assert report.exit_code == 0
             assert {one.finding for one in report.statistics} == {Finding.VERIFIED}
+
+
+@pytest.mark.parametrize("name", ["marked", "a survey, marked", "patterns, marked", "texts, marked"])
+def test_ranges_about_the_core_follow_from_the_marked_rows(bench: Bench, name: str) -> None:
+    asked = {"method": "boxes", "dataset_id": "people", "columns": ["age", "wage"], "k": 5, "dismiss_at_most": 0.2}
+    draft = bench.run(asked | ASKED[name]).release
+    assert draft is not None
+    whole = bool(pl.read_parquet(draft.files[ReleaseFormat.PARQUET].path)["core"].all())
+    assert whole == name.startswith("texts")
+    for file_format in ("parquet",) if name in IN_PARQUET_ONLY else ("parquet", "csv", "ndjson"):
+        found = verified(draft, file_format).statistics
+        about_all, of_core = found[: len(found) // 2], found[len(found) // 2 :]
+        assert [one.name for one in of_core] == [f"{one.name}, core" for one in about_all]
+        assert {one.finding for one in of_core} <= {Finding.VERIFIED, Finding.NOTHING_CLAIMED}
+        assert ([one.published for one in of_core] == [one.published for one in about_all]) == whole
+        report = verified(draft, file_format, core=0.01)
+        refuted = [one.name for one in report.statistics if one.finding is Finding.CONTRADICTED]
+        assert refuted == [f"{one.name}, core" for one in about_all if one.kind == "mean"]

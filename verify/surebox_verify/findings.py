@@ -16,6 +16,9 @@ from surebox_verify.questions import name_of
 
 _UNITS: Final = 4
 _ANY: Final = (-math.inf, math.inf)
+#: The column of a marked release that says which rows are of the core, and the part of a statistic that is about these.
+CORE: Final = "core"
+_OF_ALL: Final = ("estimate", "linear", "guaranteed", "inner", "exact", "gap", "domain_may_be_empty")
 
 
 class Finding(StrEnum):
@@ -58,7 +61,7 @@ def judged(published: Mapping[str, Any], again: Mapping[str, Any] | None) -> Sta
     """
     again_range = None if again is None else again["guaranteed"]
     return StatisticFinding(
-        name=name_of(published),
+        name=f"{name_of(published)}, core" if published.get(CORE) is True else name_of(published),
         kind=str(published.get("kind")),
         of=tuple(str(column) for column in published.get("of") or ()),
         finding=_wrong_of_the_domain(published, again) or _finding(published, again),
@@ -66,6 +69,20 @@ def judged(published: Mapping[str, Any], again: Mapping[str, Any] | None) -> Sta
         recomputed=again_range,
         domain_may_be_empty=None if again is None else again["domain_may_be_empty"],
     )
+
+
+def about_core(published: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What is published of a statistic of the core, as if it stood alone; None where nothing is.
+
+    Parameters
+    ----------
+    published : as the certificate has it; of a release with `rare_records: mark` it has a part `core`.
+    """
+    core = published.get(CORE)
+    if not isinstance(core, Mapping):
+        return None
+    own = {name: value for name, value in published.items() if name not in _OF_ALL}
+    return {**own, **core, CORE: True}
 
 
 def problem(published: Mapping[str, Any], found: StatisticFinding) -> str:

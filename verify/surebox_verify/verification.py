@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,17 +17,20 @@ from surebox_verify.certificate import (
 )
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
+from surebox_verify.core.types import BoolArray
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
-from surebox_verify.findings import Finding, StatisticFinding, judged, problem
+from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core, judged, problem
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
 from surebox_verify.questions import KINDS, computing, question, with_values
-from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, weight_of
+from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, taking_rows, weight_of
 from surebox_verify.released.files import format_of, numbers
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
 #: What reading and computing answer a damaged file with.
 _UNREAD = (ValueError, ArithmeticError, LookupError, MemoryError, OSError)
 _NUMBERS = ("integer", "number")
+#: What is published of a statistic, and what became of it.
+Judged: TypeAlias = tuple[Mapping[str, Any], StatisticFinding]
 _SINCE = "since"
 NO_TIMESTAMP = Given()
 
@@ -43,7 +46,7 @@ class Report:
     files : by name, whether it is what was certified.
     timestamp : when an authority saw the certificate, and what that is worth.
     revocation : `unknown` without a list, `not revoked` (by a list from a bundle: by when), or since when it is.
-    statistics : one a published statistic.
+    statistics : one a published statistic; of marked releases those about the core after all others.
     problems : all that is wrong, in words.
     unchecked : all that could not be checked.
     """
@@ -117,21 +120,21 @@ def verify(
     if revocation.startswith(_SINCE):
         problems.append(f"revoked: {revocation}")
     data = {name: raw for name, raw in files.items() if name != STATISTICS}
-    statistics: list[StatisticFinding] = []
+    statistics: list[Judged] = []
     if recompute and data:
         try:
             with np.errstate(all="ignore"):  # what is not as certified may overflow anything
                 statistics = _recomputed(*_easiest(data), certificate)
         except (UndefinedStatisticError, *_UNREAD) as error:
             unchecked.append(f"statistics: {error}")
-    for published, each in zip(certificate.statistics if statistics else (), statistics, strict=True):
+    for published, each in statistics:
         if each.finding is Finding.CONTRADICTED:
             problems.append(f"{each.name}: {problem(published, each)} follows from the data file")
         elif each.finding is Finding.NOT_CHECKED:
             unchecked.append(f"{each.name}: this version cannot compute it")
     return Report(
         release=certificate.release, signature=signature, signed_by=signatures, files=same, timestamp=stamp,
-        revocation=revocation, statistics=statistics, problems=problems, unchecked=unchecked,
+        revocation=revocation, statistics=[each for _, each in statistics], problems=problems, unchecked=unchecked,
     )  # fmt: skip
 
 
@@ -174,19 +177,29 @@ def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
     return min(data.items(), key=lambda item: not item[0].endswith(".parquet"))
 
 
-def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[StatisticFinding]:
-    """All that is published again, from the data file and what the certificate says of its columns."""
-    published = certificate.statistics
-    # all that were asked together, known or not claimed, decide how far each is searched for
-    asked = [each for each in published if each.get("kind") in KINDS]
+def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[Judged]:
+    """All that is published again, from the data file and what the certificate says of its columns; the core last."""
+    published, of_core = certificate.statistics, [about_core(each) for each in certificate.statistics]
     again: dict[int, Mapping[str, Any]] = {}
-    if certificate.parameters.get("method") == "boxes" and any(_to_be_read(each, name) for each in asked):
-        boxes = _boxes(name, data, certificate)
-        questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
-        meaning = meaning_of(certificate.parameters, certificate.columns)
-        found = finished(computing(boxes, questions, meaning))
-        again = {id(each): one for each, one in zip(asked, found, strict=True)}
-    return [judged(each, again.get(id(each))) for each in published]
+    if certificate.parameters.get("method") == "boxes" and any(
+        _to_be_read(each, name) for each in (*published, *of_core) if each is not None and each.get("kind") in KINDS
+    ):
+        boxes, core = _boxes(name, data, certificate)
+        again = _again(boxes, published, certificate)
+        if core is not None:
+            again |= _again(taking_rows(boxes, core), of_core, certificate)
+    return [(each, judged(each, again.get(id(each)))) for each in (*published, *of_core) if each is not None]
+
+
+def _again(
+    boxes: ReleasedBoxes, published: Sequence[Mapping[str, Any] | None], certificate: Certificate
+) -> dict[int, Mapping[str, Any]]:
+    """Statistics of some boxes, by the identity of what is published of them."""
+    # all that were asked together, known or not claimed, decide how far each is searched for
+    asked = [each for each in published if each is not None and each.get("kind") in KINDS]
+    questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
+    found = finished(computing(boxes, questions, meaning_of(certificate.parameters, certificate.columns)))
+    return {id(each): one for each, one in zip(asked, found, strict=True)}
 
 
 def _to_be_read(published: Mapping[str, Any], name: str) -> bool:
@@ -195,8 +208,11 @@ def _to_be_read(published: Mapping[str, Any], name: str) -> bool:
     return said != (None, None) or (published["kind"] == "domain_mean" and format_of(name) == "parquet")
 
 
-def _boxes(name: str, data: bytes, certificate: Certificate) -> ReleasedBoxes:
-    """The boxes of the data file. Sets, days and orders are read back from Parquet, which has their types."""
+def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBoxes, BoolArray | None]:
+    """The boxes of the data file, and which rows are of the core.
+
+    Sets, days and orders are read back from Parquet, which has their types.
+    """
     columns, parameters = certificate.columns, certificate.parameters
     names = [str(each) for each in parameters["columns"]]
     weight, means = weight_of(parameters), has_means(parameters)
@@ -206,6 +222,8 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> ReleasedBoxes:
     if file_format != "parquet" and not all(columns[side] in _NUMBERS for side in sides):
         msg = "sets, days and orders are read back from the Parquet file only"
         raise UnreadableError(msg)
-    table = numbers(data, file_format, ["box", *sides, *([weight] if weight else [])])
+    marks = [CORE] if parameters.get("rare_records") == "mark" and columns.get(CORE) == "boolean" else []
+    table = numbers(data, file_format, ["box", *sides, *([weight] if weight else [])], flags=marks)
     boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"), means=means)
-    return with_values(boxes, [question(each) for each in certificate.statistics if each.get("kind") in KINDS])
+    core = np.asarray(table.column(CORE).to_numpy(), dtype=np.bool_) if marks else None
+    return with_values(boxes, [question(each) for each in certificate.statistics if each.get("kind") in KINDS]), core

@@ -1,7 +1,7 @@
 """A box release as the boxes it publishes: intervals of numbers, days and orders, sets of values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -137,6 +137,26 @@ def boxes_of(
         nominal=nominal,
         codebooks=tuple(values for _, values in sets),
         orders={name: tuple(values) for name, values in (orders or {}).items() if name in numeric},
+    )
+
+
+def taking_rows(boxes: ReleasedBoxes, rows: BoolArray) -> ReleasedBoxes:
+    """Some rows and their boxes, with the codebooks of all.
+
+    Parameters
+    ----------
+    boxes : of a release without means.
+    rows : (rows,), which.
+    """
+    kept, of_row, counts = np.unique(boxes.of_row[rows], return_inverse=True, return_counts=True)
+    return replace(
+        boxes,
+        lower=boxes.lower[kept],
+        upper=boxes.upper[kept],
+        counts=counts.astype(np.int64),
+        sets=tuple(each[kept] for each in boxes.sets),
+        of_row=of_row.astype(np.int64),
+        weights=None if boxes.weights is None else boxes.weights[kept],
     )
 
 

@@ -45,14 +45,14 @@ def names_in(data: bytes, file_format: str) -> list[str]:
         raise _unreadable(error) from None
 
 
-def numbers(data: bytes, file_format: str, names: Sequence[str]) -> pa.Table:
-    """Numeric columns of a file, as doubles.
+def numbers(data: bytes, file_format: str, names: Sequence[str], *, flags: Sequence[str] = ()) -> pa.Table:
+    """Numeric columns of a file, as doubles, and such that are true or false.
 
     Parameters
     ----------
     data : the file.
     file_format : as of `format_of`.
-    names : columns of it, as they are called in Parquet.
+    names, flags : columns of it, as they are called in Parquet.
 
     Raises
     ------
@@ -60,34 +60,34 @@ def numbers(data: bytes, file_format: str, names: Sequence[str]) -> pa.Table:
         It cannot be read, or lacks one of the columns.
     """
     try:
-        table = _READERS[file_format](data, names)
+        table = _READERS[file_format](data, names, flags)
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _unreadable(error) from None
-    missing = [name for name in names if name not in table.column_names]
+    missing = [name for name in (*names, *flags) if name not in table.column_names]
     if missing:
         msg = f"the file has no column {missing[0]!r}"
         raise UnreadableError(msg)
     return table
 
 
-def _parquet(data: bytes, names: Sequence[str]) -> pa.Table:
+def _parquet(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
     with pq.ParquetFile(pa.BufferReader(data)) as file:
-        there = [name for name in names if file.schema_arrow.get_field_index(name) >= 0]
+        there = [name for name in (*names, *flags) if file.schema_arrow.get_field_index(name) >= 0]
         return file.read(columns=there)
 
 
-def _csv(data: bytes, names: Sequence[str]) -> pa.Table:
+def _csv(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
     there = csv.open_csv(pa.BufferReader(data)).schema.names
-    shown = {name: name if name in there else _ESCAPE + name for name in names}
-    wanted = [each for each in shown.values() if each in there]
-    types = csv.ConvertOptions(column_types=dict.fromkeys(wanted, pa.float64()), include_columns=wanted)
+    shown = {name: name if name in there else _ESCAPE + name for name in (*names, *flags)}
+    kinds = {each: pa.bool_() if name in flags else pa.float64() for name, each in shown.items() if each in there}
+    types = csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
     table = csv.read_csv(pa.BufferReader(data), convert_options=types)
     back = {each: name for name, each in shown.items()}
     return table.rename_columns([back[each] for each in table.column_names])
 
 
-def _ndjson(data: bytes, names: Sequence[str]) -> pa.Table:
-    schema = pa.schema([(name, pa.float64()) for name in names])
+def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
+    schema = pa.schema([*((name, pa.float64()) for name in names), *((name, pa.bool_()) for name in flags)])
     options = ndjson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     return ndjson.read_json(pa.BufferReader(data), parse_options=options)
 
@@ -103,6 +103,6 @@ def _unreadable(error: Exception) -> UnreadableError:
 _READERS = {
     "parquet": _parquet,
     "csv": _csv,
-    "csv.gz": lambda data, names: _csv(_unpacked(data, "csv.gz"), names),
+    "csv.gz": lambda data, names, flags: _csv(_unpacked(data, "csv.gz"), names, flags),
     "ndjson": _ndjson,
 }
