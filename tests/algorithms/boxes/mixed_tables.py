@@ -129,8 +129,7 @@ def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
 def _rare(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
     """Some requests with rare boxes marked or left out, where that is defined."""
     rare = ("keep", "keep", "mark", "dismiss")[rng.integers(4)]
-    undefined = request.patterns or request.survey is not None
-    if undefined or (rare == "dismiss" and request.demands.closeness is not None):
+    if rare == "dismiss" and request.demands.closeness is not None:
         return request
     at_most = float(rng.choice([0.1, 0.4]))
     return replace(request, rare_records=rare, objective="with_shift", dismiss_at_most=at_most)

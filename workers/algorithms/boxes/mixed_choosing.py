@@ -63,6 +63,7 @@ def left_in(mixed: Mixed, boxes: Boxes, kept: BoolArray) -> tuple[Mixed, Boxes]:
         nominal=nominal,
         demands=taking(given.demands, rows),
         groups=given.groups[rows],
+        given_up=given.given_up[rows],
     )
     survey = None if request.survey is None else request.survey[rows]
     request = replace(request, nominal=nominal, demands=given.demands, survey=survey)

@@ -242,5 +242,5 @@ def _outcome(state: MixedCertifying) -> BoxesOutcome:
         statistical_uncertainty=statistical_uncertainty(omega, deviations, mixed.request.confidence, effective),
         certificates=state.certificates,
         suppressed=given.of - len(given.rows),
-        blanked=given.blanked,
+        blanked=mixed.given.blanked,
     )

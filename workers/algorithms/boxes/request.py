@@ -162,7 +162,7 @@ class BoxesOutcome:
     certificates : one per statistic, in their order.
     suppressed : records left out before the partition, their class of kept columns or their pattern of missing values
         being too rare for any box. Restricted, like the next.
-    blanked : values given up so that rare patterns of missing values join others.
+    blanked : values of the published records given up so that rare patterns of missing values join others.
     """
 
     boxes: Boxes

@@ -36,7 +36,7 @@ class Admitted:
     rows : (M,), their places among all.
     x, nominal, demands : of these records, NaN and -1 where a value was missing or is given up.
     groups : (M,), pattern of each record, 0 to R - 1.
-    blanked : values given up.
+    given_up : (M,), how many values of each are.
     of : N, all records.
     """
 
@@ -45,8 +45,13 @@ class Admitted:
     nominal: tuple[NominalColumn, ...]
     demands: BoxConstraints
     groups: IntArray
-    blanked: int
+    given_up: IntArray
     of: int
+
+    @property
+    def blanked(self) -> int:
+        """Values given up."""
+        return int(self.given_up.sum())
 
 
 def admit(
@@ -80,7 +85,8 @@ def admit(
     """
     if not patterns and len(demands.kept) == len(demands.persons) == 0:  # complete records of no class: all take part
         everybody = np.arange(len(x))
-        return Admitted(everybody, x, nominal, demands, np.zeros(len(x), dtype=np.int64), 0, len(x))
+        none = np.zeros(len(x), dtype=np.int64)
+        return Admitted(everybody, x, nominal, demands, none, none, len(x))
     lacking = np.column_stack([np.isnan(x), *(column.codes < 0 for column in nominal)])
     rows, given, settled = np.arange(len(x)), lacking, False
     while not settled:
@@ -109,7 +115,7 @@ def admit(
         nominal=columns,
         demands=taking(demands, rows),
         groups=groups,
-        blanked=int((blank & ~lacking[rows]).sum()),
+        given_up=(blank & ~lacking[rows]).sum(axis=1),
         of=len(x),
     )
 
