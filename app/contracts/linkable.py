@@ -25,16 +25,3 @@ def unfit(release: ReleaseInput) -> str | None:
             "deleted; make the release again to audit it"
         )
     return unlinked(release.base, release.previous)
-
-
-def unfit_alone(release: ReleaseInput) -> str | None:
-    """Why a release cannot be linked by itself: boxes whose sides are no intervals of numbers."""
-    if release.method != _FOUND:
-        return None
-    sets = [column.name.removesuffix("_set") for column in release.columns if column.type == "list"]
-    apart = sets or list(release.spec.get("ordinal") or ())
-    if apart:
-        return f"linkage takes releases of numbers; of this one {', '.join(map(repr, apart))} are sets or orders"
-    if release.spec.get("missing") == "pattern":
-        return "linkage takes releases without missing values (`missing: pattern` publishes them)"
-    return None

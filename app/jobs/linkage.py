@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from app.contracts import linkable
-from app.contracts.datasets import Profile
+from app.contracts.datasets import ColumnType, Profile
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.linkage import LinkageSpec
 from app.errors import FieldError
@@ -33,7 +33,7 @@ def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
     if spec.release_ids:
         return list(_several(spec, listed(given.releases, "release_ids")))
     release = given.releases["release_id"]
-    if (unfit := linkable.unfit(release) or linkable.unfit_alone(release)) is not None:
+    if (unfit := linkable.unfit(release)) is not None:
         return [FieldError("/release_id", unfit)]
     wrong = []
     if spec.original_id not in {None, release.dataset_id}:
@@ -59,11 +59,28 @@ def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterato
 
 
 def _columns(release: ReleaseInput, profile: Profile) -> Iterator[FieldError]:
-    columns = named(profile)
-    for name in release.spec["columns"]:
-        if (wrong := wrong_column(name, columns, numeric=True)) is not None:
+    columns, spec = named(profile), release.spec
+    for name in spec.get("keep", ()) if spec.get("count_keep") else ():
+        if (wrong := wrong_column(name, columns)) is not None:
+            yield FieldError("/dataset_id", f"{wrong}, whose values the release keeps and its k counts")
+    dates, others = _no_numbers(release)
+    for name in spec["columns"]:
+        if (wrong := wrong_column(name, columns, numeric=name not in dates | others)) is not None:
             yield FieldError("/dataset_id", f"{wrong}, which the release is about")
-        elif name in profile.numeric:
+        elif name in dates and columns[name].type is not ColumnType.DATE:
+            yield FieldError("/dataset_id", f"column {name!r} is {columns[name].type}, not date, as in the release")
+        elif name in profile.numeric and name not in others:
             yield from wrong_numbers("/dataset_id", columns[name], profile.numeric[name])
         if name in columns and columns[name].missing >= profile.rows:
             yield FieldError("/dataset_id", f"column {name!r} has no values")
+
+
+def _no_numbers(release: ReleaseInput) -> tuple[set[str], set[str]]:
+    """Columns of a release of boxes that are dates, and those that are sets or orders."""
+    if release.method != "boxes":
+        return set(), set()
+    types = {one.name: one.type for one in release.columns}
+    orders = set(release.spec.get("ordinal") or ())
+    names = set(release.spec["columns"]) - orders
+    dates = {name for name in names if types.get(f"{name}_lo") == ColumnType.DATE}
+    return dates, orders | {name for name in names if f"{name}_set" in types}

@@ -101,11 +101,13 @@ def test_noise_and_condensed_rows_are_linked_by_the_gate_that_holds_them_back(cl
 
 
 def test_what_no_attack_of_linkage_can_be_made_on_is_refused_or_said(client: httpx.Client) -> None:
-    """Texts are no numbers to link by: a finding. A later release of a series, and swaps: refused when asked."""
+    """Sets are linked like numbers. A later release of a series, and swaps: refused when asked."""
     demand = {"method": "linkage", "require": {"mean_rank": 2.0}}
     asked = {"method": "boxes", "dataset_id": upload_frame(client, people(3)), "columns": ["age", "job"], "k": 5}
-    (one,) = succeed(client, asked | {"gate": [demand]})["findings"]
-    assert ("sets" in one["detail"], one["figure"], one["limit"]) == (True, None, None)
+    assert succeed(client, asked | {"gate": [demand]})["findings"] == []
+    (one,) = succeed(client, asked | {"gate": [{"method": "linkage", "require": {"mean_rank": 1000.0}}]})["findings"]
+    assert one["audit"] == "linkage"
+    assert 5.0 <= one["figure"] < one["limit"] == 1000.0
     base = succeed(client, asked | {"dataset_id": upload_frame(client, people(4)), "columns": ["age"]})["release_id"]
     later = {"method": "boxes", "base_release_id": base, "columns": ["age"], "k": 10}
     swaps = {

@@ -91,7 +91,7 @@ def _wrong(audited: Audited, asked: Mapping[str, Any]) -> str | None:
     if made_by is not None and asked["method"] not in made_by.answers:
         return f"a release of `{release.method}` cannot be put to it"
     if asked["method"] == "linkage":
-        return linkable.unfit(release) or linkable.unfit_alone(release)
+        return linkable.unfit(release)
     return _wrong_columns(release, asked) if asked["method"] == "table" else None
 
 

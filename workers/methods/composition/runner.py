@@ -5,7 +5,7 @@ import numpy as np
 from app.contracts.attacks import CompositionSpec
 from app.contracts.inputs import listed
 from workers.algorithms.tables.composition import CompositionRequest, Noise, Placed, compose
-from workers.algorithms.tables.locating import locate
+from workers.algorithms.tables.locating import rehearse
 from workers.frames.codes import coded_columns
 from workers.methods.composition.placing import noise, placed, sources
 from workers.methods.composition.report import result
@@ -19,11 +19,8 @@ class CompositionRunner:
 
     def warm(self) -> None:
         """Compose a few made-up records."""
-        x, lower = np.arange(40.0)[:, None], np.arange(0.0, 40.0, 2.0)[:, None]
-        codes = np.zeros((40, 0), dtype=np.int64)
-        place = locate(x, codes, lower, lower + 2.0, ())
-        rng = np.random.default_rng(0)
-        compose(CompositionRequest([Placed(place)], 2.0, noise=[Noise(x, np.ones_like(x))]), rng=rng)
+        x, rng = np.arange(40.0)[:, None], np.random.default_rng(0)
+        compose(CompositionRequest([Placed(rehearse())], 2.0, noise=[Noise(x, np.ones_like(x))]), rng=rng)
 
     def run(self, job: JobContext) -> Outcome:
         """Place the records, compose and report; there is no release.

@@ -1,19 +1,24 @@
-"""The linkage audit of boxes: the rank of a row's record is the number of candidates in its box."""
+"""The linkage audit of boxes: the rank of a row's record is the number of candidates in its box.
+
+All candidates of a row fit it equally well (the density of a box is flat), so that the rank of the true record among
+the fits, ties counting, is their number, and its posterior (AG eq. 3) one in so many. With the original known the
+number is at least k; with another file it may be anything, 0 included: nobody fits then. Where kept columns count, the
+candidates of a row are those with its kept values.
+
+science.md section 3, *Linkage audit* (for boxes the number of candidates per record).
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.inputs import ReleaseInput
 from app.errors import InvalidError
-from surebox_verify.released.boxes import ReleasedBoxes
-from workers.algorithms.boxes.queries.linkage import box_of
 from workers.algorithms.uncertain.linkage.attack import Linkage
-from workers.frames.records import complete_records
+from workers.frames.originals import Originals
 from workers.methods.context import JobContext
 from workers.methods.linkage.knowledge import KNOWN_SHARE
-from workers.methods.released.boxes import released_boxes
+from workers.methods.released.placing import located_in
 
 
 def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str, Linkage], int]:
@@ -24,38 +29,20 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
     InvalidError
         He knows nobody who fits any box.
     """
-    release, boxes = job.releases["release_id"], released_boxes(job)
-    known = complete_records(job.dataset_path(), release.spec["columns"]).values
-    tight = release.spec["bounds"] == "tight"
-    place = box_of(known, boxes.lower, boxes.upper + _beyond(boxes, release), tight=tight)
+    found = located_in(Originals(job.dataset_path()), job.release_path("release_id"), job.releases["release_id"])
+    place, boxes = found.places, int(found.of_row.max(initial=-1)) + 1
     if (place < 0).all():
         detail = "no record of this dataset lies in any box of the release"
         raise InvalidError.at("/dataset_id", detail)
-    some = place[rng.permutation(len(known))[: int(KNOWN_SHARE * len(known))]]
-    found = {"fit": _of_rows(boxes, place), "fit_90": _of_records(boxes, some)}
-    return {name: one for name, one in found.items() if len(one.rows)}, len(known)
+    some = place[rng.permutation(len(place))[: int(KNOWN_SHARE * len(place))]]
+    of_rows, of_records = _counts(place, boxes)[found.of_row], _counts(some, boxes)[some[some >= 0]]
+    attacks = {"fit": _linkage(of_rows[of_rows > 0]), "fit_90": _linkage(of_records)}
+    return {name: one for name, one in attacks.items() if len(one.rows)}, len(place)
 
 
-def _beyond(boxes: ReleasedBoxes, release: ReleaseInput) -> NDArray[np.float64]:
-    """What half-open cells reach beyond a bound that is itself in the box, as those of whole numbers are."""
-    types = {column.name: column.type for column in release.columns}
-    whole = [release.spec["bounds"] != "tight" and types[f"{name}_hi"] != "number" for name in boxes.numeric]
-    return np.where(whole, 0.5, 0.0)
-
-
-def _of_rows(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> Linkage:
-    """Of the rows that somebody fits."""
-    count = _counts(boxes, place)[boxes.of_row]
-    return _linkage(count[count > 0])
-
-
-def _of_records(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> Linkage:
-    """Of the rows of known records: every record in a box stands behind one of its rows."""
-    return _linkage(_counts(boxes, place)[place[place >= 0]])
-
-
-def _counts(boxes: ReleasedBoxes, place: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.bincount(place[place >= 0], minlength=len(boxes.counts)).astype(np.int64)
+def _counts(place: NDArray[np.int64], boxes: int) -> NDArray[np.int64]:
+    """Candidates in each box: every record in it stands behind one of its rows."""
+    return np.bincount(place[place >= 0], minlength=boxes).astype(np.int64)
 
 
 def _linkage(rank: NDArray[np.int64]) -> Linkage:

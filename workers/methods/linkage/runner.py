@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.contracts.jobs import Progress
 from app.contracts.linkage import EXHAUSTIVE, LinkageSpec
 from app.contracts.uncertain import Scales
-from workers.algorithms.boxes.queries.linkage import box_of
+from workers.algorithms.tables.locating import rehearse
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.state import Calibrated, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Densities
@@ -59,7 +59,7 @@ class LinkageRunner:
         x = rng.normal(size=(64, 2))
         densities = Densities("gaussian", x + 0.1, np.ones_like(x), None, np.ones(2))
         linkage.attack(linkage.init(densities, x, x, rng, matching=Matching(densities.scale, densities.scale)))
-        box_of(x, np.floor(x[:1]), np.ceil(x[:1]), tight=True)
+        rehearse()
 
     def init(self, job: JobContext) -> Attacking:
         """Read the release and what the adversary knows.

@@ -11,23 +11,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import merged_values
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.linkage import EXHAUSTIVE
-from app.contracts.quasi_identifiers import telling_boxes
 from app.errors import InvalidError
 from workers.algorithms.tables.classes import classes
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.algorithms.uncertain.linkage.several import Found, Groups, Noisy, attack
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
-from workers.frames.generalized import BOX, Meanings
 from workers.frames.originals import Originals
 from workers.methods.context import JobContext
 from workers.methods.linkage.knowledge import KNOWN_SHARE
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
-from workers.methods.released.placing import located
+from workers.methods.released.placing import located_in
 
 _AT_ONCE: Final = 500_000  # candidates that are looked at in one go
 _IN_ALL: Final = 20_000_000  # beyond them records are drawn
@@ -67,7 +64,8 @@ def attack_together(job: JobContext) -> Jointly:
     releases = listed(job.releases, "release_ids")
     rows = job.datasets["dataset_id"].rows
     original = Originals(job.dataset_path())
-    places = [_places(job, original, role, one) for role, one in releases.items() if one.method == "boxes"]
+    boxes = [(role, one) for role, one in releases.items() if one.method == "boxes"]
+    places = [located_in(original, job.release_path(role), one).places for role, one in boxes]
     noisy = [_noisy(job, role, one, rows) for role, one in releases.items() if one.method == "uncertain"]
     present = np.zeros(rows, dtype=np.bool_)
     for where in (*places, *(one.row for one in noisy)):
@@ -87,12 +85,6 @@ def attack_together(job: JobContext) -> Jointly:
         found["fit_90"] = _attacked(job, noisy, Groups.of(group, some), present & some, 0.55)[0]
     least = min(float(one.spec.get("k") or 1.0) for one in releases.values())
     return Jointly(found, int(present.sum()), rows, least, _best(made))
-
-
-def _places(job: JobContext, original: Originals, role: str, release: ReleaseInput) -> NDArray[np.int64]:
-    wanted = telling_boxes(release.spec, {column.name for column in release.columns})
-    meanings = Meanings(release.spec.get("ordinal") or {}, merged_values(release.spec))
-    return located(original, job.release_path(role), wanted, meanings, numbered=BOX).places
 
 
 def _noisy(job: JobContext, role: str, release: ReleaseInput, rows: int) -> Noisy:

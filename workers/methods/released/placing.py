@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.quasi_identifiers import QuasiIdentifier
-from workers.frames.generalized import Meanings, generalized
+from app.contracts.box_columns import merged_values
+from app.contracts.inputs import ReleaseInput
+from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
+from workers.frames.generalized import BOX, Meanings, generalized
 from workers.frames.originals import Originals
 
 
@@ -53,3 +55,20 @@ def located(
     """
     boxes = generalized(table, wanted, meanings, numbered=numbered)
     return Located(original.places(boxes, meanings), boxes.of_row)
+
+
+def located_in(original: Originals, path: Path, release: ReleaseInput) -> Located:
+    """The box of every record in a release of boxes; where kept columns count, among those of the record's class.
+
+    Parameters
+    ----------
+    original
+        The records; they have the release's columns, and those kept that count.
+    path
+        The Parquet file of the release.
+    release
+        What is known of it.
+    """
+    wanted = telling_boxes(release.spec, {column.name for column in release.columns})
+    meanings = Meanings(release.spec.get("ordinal") or {}, merged_values(release.spec))
+    return located(original, path, wanted, meanings, numbered=BOX)
