@@ -37,10 +37,14 @@ def mixture(rows: int) -> np.ndarray:
 
 
 def cut(
-    x: np.ndarray, k: int, method: partition.Method, demands: BoxConstraints | None = None
+    x: np.ndarray,
+    k: int,
+    method: partition.Method,
+    demands: BoxConstraints | None = None,
+    search: partition.Search = partition.USUAL,
 ) -> tuple[partition.Partition, float, float]:
     start, longest = time.process_time(), 0.0
-    state = partition.init(x, k=k, worth=np.ones(x.shape[1]), method=method, demands=demands)
+    state = partition.init(x, k=k, worth=np.ones(x.shape[1]), method=method, demands=demands, search=search)
     while not partition.done(state):
         before = time.process_time()
         state = partition.step(state)
