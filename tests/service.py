@@ -16,6 +16,7 @@ import httpx
 from app.auth.keys import create_key
 from app.cli_settings import open_database
 from tests import patient
+from tests.stored import stored
 
 READY_SECONDS = 240.0
 STOP_SECONDS = 90.0
@@ -31,7 +32,7 @@ class Service:
 
     def logs(self, *, lines: int = 60) -> str:
         """The last lines that its processes have logged."""
-        found = [self.folder.with_name(self.folder.name + ".log"), *sorted(self.folder.rglob("*.log"))]
+        found = [self.folder.with_name(self.folder.name + ".log"), *stored(self.folder, ".log")]
         tails = [(path.name, path.read_text(errors="replace").splitlines()[-lines:]) for path in found if path.exists()]
         return "\n".join(f"{name}\n" + "\n".join(f"  {line}" for line in tail) for name, tail in tails)
 

@@ -13,6 +13,7 @@ from app.embedded.broker import BrokerServer
 from tests import patient
 from tests.processes import Processes, processes
 from tests.s3 import S3Server
+from tests.stored import stored
 from tests.tmpfs import small_file_system
 
 BLOCK = b"".join(b"%d,%d,some text\n" % (i, i * 7919 % 1_000_003) for i in range(50_000))
@@ -93,7 +94,7 @@ def test_a_full_disk_is_507_and_leaves_room_for_the_next(
         assert answer.status_code == 507, answer.text
         assert answer.json()["type"] == "/problems/storage-full"
         assert "no room" in answer.json()["detail"]
-        assert [path for path in folder.rglob("*") if path.is_file()] == []
+        assert stored(folder) == []
         assert uploader.get("/v1/datasets").json()["items"] == []
         assert uploader.post("/v1/datasets", content=b"".join(blocks(4_000_000))).status_code == 202
         with (folder / "filler").open("wb", buffering=0) as filler, suppress(OSError):

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import os
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.datasets.conftest import Uploads
+from tests.stored import stored
 
 MARKER = b"Mk7PlantedCellQz"
 PARQUET, NDJSON = "application/vnd.apache.parquet", "application/x-ndjson"
@@ -51,9 +51,7 @@ REFUSED: dict[str, tuple[bytes, dict[str, Any]]] = {
 
 def left(uploads: Uploads) -> list[str]:
     """Files of the service that hold the marker: storage, scratch folders, logs."""
-    # os.walk goes on where a folder is removed meanwhile.
-    paths = [Path(folder, name) for folder, _, names in os.walk(uploads.processes.folder) for name in names]
-    return [path.name for path in paths if MARKER in content(path)]
+    return [path.name for path in stored(uploads.processes.folder) if MARKER in content(path)]
 
 
 def content(path: Path) -> bytes:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import psutil
 
 from tests.faults.rig import Rig, steps, wait_until
+from tests.stored import stored
 from workers.engine.randomness import new_generator
 
 SEED = 11
@@ -43,7 +44,7 @@ def test_a_worker_killed_in_the_middle_of_a_job_costs_an_attempt_and_no_checkpoi
     assert journal.read_text().count("finished") == 1
     assert rig.rows("SELECT * FROM job_checkpoint") == []
     wait_until(
-        lambda: not list((rig.folder / "storage").glob("jobs/*/checkpoint-*")),
+        lambda: not [path for path in stored(rig.folder / "storage" / "jobs") if path.name.startswith("checkpoint-")],
         what="the files go once the job's end is in the database",
     )
     assert len(rig.rows("SELECT id FROM release WHERE job_id = %s", job_id)) == 1

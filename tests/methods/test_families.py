@@ -11,6 +11,7 @@ import pytest
 from tests.methods.asking import ended, released, succeed, upload
 from tests.methods.densities import upload_frame
 from tests.service import Service
+from tests.stored import stored
 
 
 def population(seed: int, rows: int = 600) -> pl.DataFrame:
@@ -37,7 +38,7 @@ def state(client: httpx.Client, job: dict[str, Any]) -> str:
 
 def kept(service: Service, job: dict[str, Any]) -> str:
     """What the ledger of a release says, by the digest in the name of its file."""
-    (path,) = service.folder.rglob(f"ledger/{job['release_id']}/*.parquet")
+    (path,) = [path for path in stored(service.folder, ".parquet") if f"ledger/{job['release_id']}/" in str(path)]
     digest = path.stem.partition("-")[2]
     assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
     return digest

@@ -8,6 +8,7 @@ import pytest
 
 from tests.methods.asking import succeed, upload
 from tests.service import Service
+from tests.stored import stored
 
 
 @pytest.fixture
@@ -56,4 +57,4 @@ def test_planted_cells_are_in_no_log_of_any_process(
 
 
 def _logs(folder: Path) -> dict[Path, str]:
-    return {path: path.read_text(errors="replace") for path in folder.rglob("*.log")}
+    return {path: path.read_text(errors="replace") for path in stored(folder, ".log")}
