@@ -25,6 +25,9 @@ ABSENT = {
     "ComputedSummary": {"statistics"},
     "GroupProfileSummary": {"files"},
     "SwapDetectionSummary": {"files"},
+    "StatisticResult": {"domain_may_be_empty"},
+    "RestrictedStatistic": {"domain_may_be_empty"},
+    "AboutCore": {"domain_may_be_empty"},
     "ReleaseReportSummary": {"html", "policy"},
     "JobReportSummary": {"html", "policy"},
 }  # fmt: skip
