@@ -45,8 +45,6 @@ def left_over(values: np.ndarray, h: float, sharing: int, k: int) -> tuple[float
     assert (found.box == cells.box).all()
     determined, left, narrower = [], [], []
     for b in range(len(found.counts)):
-        if cells.lower[b, 0] == domain[0] or cells.upper[b, 0] == domain[1]:
-            continue  # ends at the outer bounds stay
         inside = values[found.box == b]
         cell, said = (cells.lower[b, 0], cells.upper[b, 0]), (found.lower[b, 0], found.upper[b, 0])
         narrower.append((said[1] - said[0]) / (cell[1] - cell[0]))
@@ -60,7 +58,7 @@ def left_over(values: np.ndarray, h: float, sharing: int, k: int) -> tuple[float
 
 
 def test_bounds_are_those_of_the_rule() -> None:
-    """Ends move to the grid only where enough records share the step; outer bounds stay; sets likewise."""
+    """Ends move to the grid only where enough records share the step, outer bounds like others; sets likewise."""
     rng = np.random.default_rng(1)
     for sharing in (1, 2):
         x = rng.integers(0, 12, (40, 1)).astype(float)
@@ -69,12 +67,10 @@ def test_bounds_are_those_of_the_rule() -> None:
         counts = np.bincount(box, minlength=4)
         lower, upper = np.full((4, 1), -3.3), np.full((4, 1), 14.1)
         boxes = Boxes(lower, upper, counts, box, np.zeros(1, dtype=bool), sets=(np.ones((4, 5), dtype=bool),))
-        corners = (np.array([-5.0]), np.array([14.1]))
-        found = snug(boxes, x, (NumericColumn(snug=1.5),), (NominalColumn(codes, 5),), corners, sharing)
+        found = snug(boxes, x, (NumericColumn(snug=1.5),), (NominalColumn(codes, 5),), sharing)
         for b in range(4):
-            low, _ = drawn_in(x[box == b, 0], (-3.3, 14.1), 1.5, sharing)
-            assert found.lower[b, 0] == low
-            assert found.upper[b, 0] == 14.1
+            said = drawn_in(x[box == b, 0], (-3.3, 14.1), 1.5, sharing)
+            assert (found.lower[b, 0], found.upper[b, 0]) == said
             had = np.bincount(codes[box == b], minlength=5)
             drawn = ((had == 0) | (had >= sharing)).all()
             assert (found.sets[0][b] == ((had > 0) if drawn else True)).all()
@@ -88,12 +84,11 @@ def test_values_on_the_ends_of_the_grid_stay_in_their_boxes(h: float) -> None:
     box = np.repeat(np.arange(100), 4).astype(np.int32)
     lower, upper = np.full((100, 1), x[0] - 9.0 * h), np.full((100, 1), x[-1] + 9.0 * h)
     boxes = Boxes(lower, upper, np.full(100, 4), box, np.zeros(1, dtype=bool))
-    corners = lower[0] - h, upper[0] + h
-    found = snug(boxes, x[:, None], (NumericColumn(snug=h),), (), corners, 1)
+    found = snug(boxes, x[:, None], (NumericColumn(snug=h),), (), 1)
     assert (found.lower[box, 0] <= x).all()
     assert (x < found.upper[box, 0]).all()
     if h >= 100.0:
-        whole = on_grid(found, [1.0], corners[1])
+        whole = on_grid(found, [1.0], upper[0] + h)
         assert (whole.lower[box, 0] <= x).all()
         assert (x <= whole.upper[box, 0]).all()
 

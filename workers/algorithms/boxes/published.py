@@ -31,7 +31,7 @@ def published(boxes: Boxes, x: FloatArray, request: BoxesRequest) -> Boxes:
     corners = outer(x, request.domains or (None,) * n)
     columns = request.columns or (NumericColumn(),) * n
     if request.bounds == "snug":
-        boxes = snug(boxes, x, columns, request.nominal, corners, request.snug_records)
+        boxes = snug(boxes, x, columns, request.nominal, request.snug_records)
     return numbered(on_grid(boxes, [column.step for column in columns], corners[1]))
 
 

@@ -6,7 +6,8 @@ h : step of a column's grid.  c_z = [(z + 0.37) h, (z + 1.37) h) : its cells, z 
 m, M : least and greatest value of a box's records in a column.
 
 The lower bound of a box moves up to the start of the cell of the grid that holds m, the upper one down to the end of
-that which holds M, where that is narrower; a bound that is the column's outer one stays. The shift of 0.37 of a step is
+that which holds M, where that is narrower: where these lie beyond the column's outer bounds, these stay. A column that
+no cut of a box goes through is drawn in likewise, or it would be published whole. The shift of 0.37 of a step is
 public: round values lie inside cells of the grid (on an unshifted one 91 % of Adult's capital gains were published as
 [0, 0]). In a column of whole multiples a step holds two of them at least.
 
@@ -35,7 +36,6 @@ def snug(
     x: FloatArray,
     columns: Sequence[NumericColumn],
     nominal: Sequence[NominalColumn],
-    corners: tuple[FloatArray, FloatArray],
     sharing: int,
 ) -> Boxes:
     """Draw cells in.
@@ -46,7 +46,6 @@ def snug(
     x : (N, n) records, NaN where missing.
     columns : n, with the step of each one's grid; a column without one keeps its cells.
     nominal : d columns.
-    corners : (n,) each, the outer bounds of the cells.
     sharing : records that share the last step, 1 or 2.
 
     Returns
@@ -65,9 +64,7 @@ def snug(
         first, last = np.minimum.reduceat(cell, starts), np.maximum.reduceat(cell, starts)
         below = np.where(_shared(cell, first, boxes.counts, starts) >= sharing, _start(first, h), -np.inf)
         above = np.where(_shared(cell, last, boxes.counts, starts) >= sharing, _start(last + 1.0, h), np.inf)
-        inner_low = (lower[:, i] > corners[0][i]) & (below > lower[:, i])
-        inner_high = (upper[:, i] < corners[1][i]) & (above < upper[:, i])
-        lower[inner_low, i], upper[inner_high, i] = below[inner_low], above[inner_high]
+        lower[:, i], upper[:, i] = np.maximum(lower[:, i], below), np.minimum(upper[:, i], above)
     sets = tuple(
         _drawn_in(cells, column.codes[order], boxes.box[order], sharing)
         for cells, column in zip(boxes.sets, nominal, strict=True)
