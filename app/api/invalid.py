@@ -67,7 +67,7 @@ def field_errors(
             place, detail = _PARAMETERS[where] + ".".join(str(part) for part in location[:1]), _detail(error)
         elif error["type"] == "extra_forbidden":
             kept = parts_of(location, body=body)
-            place, detail = pointer(*kept), no_such("field", str(kept[-1]), known(kept[:-1]))
+            place, detail = pointer(*kept), no_such("field", str(location[-1]), known(kept[:-1]))
         else:
             kept = parts_of(location, body=body, missing=error["type"] == "missing")
             place, detail = pointer(*kept) + _inside(error), _detail(error)

@@ -70,7 +70,7 @@ def _ways(whole: Mapping[str, Any], schema: Mapping[str, Any], value: object) ->
     several = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
     told = schema.get("discriminator")
     if told is not None and isinstance(value, Mapping):
-        named = told["mapping"].get(value.get(told["propertyName"]))
+        named = told["mapping"].get(str(value.get(told["propertyName"])))  # what was sent may be no text
         several = [] if named is None else [{"$ref": named}]
     if not several:
         yield schema

@@ -103,6 +103,7 @@ def test_a_crash_logs_where_and_not_what(url: str, capsys: pytest.CaptureFixture
         ({"kind": "cat", "k": 1, "lives": {"a/b~c": [1, PLANTED]}}, "/lives/a~1b~0c/1"),
         ({"kind": "dog", "of": [{"kind": "cat", "k": 1}, {"kind": "cat", "k": 0}]}, "/of/1/k"),
         ({"kind": PLANTED}, "/kind"),
+        ({"kind": ["cat"], "more": PLANTED}, "/kind"),
         ({}, "/kind"),
         ([PLANTED], ""),
     ],

@@ -114,11 +114,10 @@ def _different(release: Path, shown: list[str], telling: list[str]) -> tuple[lis
         Those of which the others are functions, which are quick to compare; none, and all rows are told.
     """
     table = pq.read_table(release, columns=list(dict.fromkeys((*shown, *telling))))
-    keys = pl.DataFrame([pl.Series(name, pl.from_arrow(table.column(name))) for name in telling])
     if telling:
+        keys = pl.DataFrame([pl.Series(str(i), pl.from_arrow(table.column(name))) for i, name in enumerate(telling)])
         found = (pl.col("row").first(), pl.len().cast(pl.Int64).alias("rows"))
-        counted = pl.DataFrame([one.alias(str(i)) for i, one in enumerate(keys)]).with_row_index("row")
-        counted = counted.group_by(pl.exclude("row")).agg(*found)
+        counted = keys.with_row_index("row").group_by(keys.columns).agg(*found)
         table, times = table.take(counted["row"].to_arrow()), counted["rows"]
     else:
         times = pl.Series("rows", np.ones(len(table), dtype=np.int64))

@@ -152,10 +152,11 @@ def _excess(
     while True:
         form = objective.form(r, tau)
         new = plane(pair, form, _within(p, 2.0 + 4.0 * abs(form.a)), _within(q, 2.0 + 4.0 * abs(form.b)))
-        places[len(planes)] = new.touched.x, new.touched.y, math.log(tau)
-        planes.append(_Aimed(new, math.log(tau), []))
+        log_tau = math.log(tau)
+        places[len(planes)] = new.touched.x, new.touched.y, log_tau
+        planes.append(_Aimed(new, log_tau, []))
         yield 1
-        cells.add(new, planes[-1].log_tau)
+        cells.add(new, log_tau)
         peak = cells.refine()
         if peak is None or cells.spent or len(planes) == most:
             return cells.bound, planes
