@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from app.embedded.binaries import broker_program
-from app.embedded.child import spawn, stop
+from app.embedded.child import Announce, spawn, stop
 from app.embedded.postgres import last_line
 from app.errors import CannotStartError
 
@@ -55,7 +55,7 @@ class BrokerServer:
         """The address over loopback TCP."""
         return f"redis://:{quote(self.password)}@127.0.0.1:{self.port}/{database}"
 
-    def start(self, *, timeout: float = 20.0) -> None:
+    def start(self, *, timeout: float = 20.0, announce: Announce | None = None) -> None:
         """Start and wait until commands are answered.
 
         Raises
@@ -66,7 +66,8 @@ class BrokerServer:
         self.sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.socket_path.unlink(missing_ok=True)
         # The configuration goes through standard input: a password on the command line can be read by everybody.
-        self.process = spawn([str(broker_program()), "-"], log=self.log, stdin=self._configuration().encode())
+        command, configuration = [str(broker_program()), "-"], self._configuration().encode()
+        self.process = spawn(command, log=self.log, stdin=configuration, announce=announce)
         deadline = time.monotonic() + timeout
         while not self._answers():
             if self.process.poll() is not None:

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -12,6 +12,9 @@ from app.processes.tied import Identity, tied_to_parent
 
 #: What a server of ours sees of the environment: nothing of the caller's (PGDATA, PGOPTIONS and the like included).
 BARE_ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
+
+#: Told of a child before it runs.
+Announce = Callable[[subprocess.Popen[bytes]], None]
 
 
 def spawn(
@@ -23,6 +26,7 @@ def spawn(
     identity: Identity | None = None,
     stdin: bytes = b"",
     keep_fds: Sequence[int] = (),
+    announce: Announce | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a program as the leader of a session of its own, tied to this process.
 
@@ -44,24 +48,36 @@ def spawn(
         What the child reads; secrets go this way, since command lines can be read by everybody.
     keep_fds
         Descriptors the child and its children inherit.
+    announce
+        Called before the program runs, so that nothing it starts is unknown to whoever must end it. When this process
+        dies before, the program never runs.
     """
     output: IO[bytes] | None = None
     if log is not None:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         output = open(log, "ab", opener=private)  # noqa: SIM115  it is closed below, on every way out
+    waiting, go = os.pipe() if announce else (None, None)
+    kept = [*keep_fds, *([] if waiting is None else [waiting])]
     try:
         process = subprocess.Popen(
-            tied_to_parent(command, death_signal=death_signal, identity=identity),
+            tied_to_parent(command, death_signal=death_signal, identity=identity, wait_for=waiting),
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT if output else None,
             env=dict(BARE_ENVIRONMENT if environment is None else environment),
-            pass_fds=tuple(keep_fds),
+            pass_fds=tuple(kept),
             start_new_session=True,
         )
+        if announce and go is not None:
+            announce(process)
+            with suppress(BrokenPipeError):
+                os.write(go, b"!")
     finally:
         if output is not None:
             output.close()
+        for end in (waiting, go):
+            if end is not None:
+                os.close(end)
     if process.stdin is not None:
         with suppress(BrokenPipeError):
             process.stdin.write(stdin)

@@ -1,8 +1,9 @@
 """Ends what a killed launcher left behind, where the kernel's parent-death signal does not reach.
 
-The signal is sent to children only (a worker's own children are not), and only Linux has it. This process reads lines
-`+ <process group> <signal>` and `- <process group>` from the launcher; the end of the pipe means that the launcher is
-dead, and every group still on the list is signalled, and killed if it does not go. Only the standard library is used.
+The signal is sent to children only (a worker's own children are not), and only Linux has it. This process is started
+with the groups that are known, as `<process group>:<signal>`, and reads lines `+ <process group> <signal>` and
+`- <process group>` from the launcher; the end of the pipe means that the launcher is dead, and every group still on the
+list is signalled, and killed if it does not go. Only the standard library is used.
 """
 
 import os
@@ -35,7 +36,7 @@ def main() -> None:
     """Keep the list until the pipe ends, then end what is on it."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
-    groups: dict[int, int] = {}
+    groups = {int(group): int(number) for group, number in (known.split(":") for known in sys.argv[1:])}
     for line in sys.stdin:
         word, *numbers = line.split()
         if word == "+":

@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from app.embedded.binaries import postgres_major, postgres_program
-from app.embedded.child import BARE_ENVIRONMENT, spawn, stop
+from app.embedded.child import BARE_ENVIRONMENT, Announce, spawn, stop
 from app.errors import CannotStartError
 from app.processes.tied import Identity, tied_to_parent
 
@@ -119,7 +119,7 @@ class PostgresServer:
         """The libpq URL of a database, over loopback TCP."""
         return f"postgresql://{USER}:{quote(self.password)}@127.0.0.1:{self.port}/{database}"
 
-    def start(self, *, timeout: float = 60.0) -> None:
+    def start(self, *, timeout: float = 60.0, announce: Announce | None = None) -> None:
         """Start and wait until connections are accepted; make the folder first where there is none.
 
         Raises
@@ -145,6 +145,7 @@ class PostgresServer:
                 death_signal=signal.SIGINT,
                 identity=self._identity,
                 keep_fds=[lock],
+                announce=announce,
             )
         finally:
             os.close(lock)

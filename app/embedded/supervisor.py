@@ -10,7 +10,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Protocol
 
-from app.embedded.child import signal_group, spawn, stop
+from app.embedded.child import Announce, signal_group, spawn, stop
 from app.errors import CannotStartError
 
 #: A part that has run for so long is sound: its earlier deaths are forgotten.
@@ -27,8 +27,8 @@ class Part(Protocol):
     process: subprocess.Popen[bytes] | None
     log: Path
 
-    def start(self) -> None:
-        """Start it, and wait until it can be used where others need it."""
+    def start(self, *, announce: Announce | None = None) -> None:
+        """Start it, and wait until it can be used where others need it; `announce` is told of it before it runs."""
 
     def stop(self) -> None:
         """Stop it and everything it started."""
@@ -68,13 +68,18 @@ class Command:
         self.process: subprocess.Popen[bytes] | None = None
         self._asked: float | None = None
 
-    def start(self) -> None:
+    def start(self, *, announce: Announce | None = None) -> None:
         """Start it; what an earlier one left behind is killed first."""
         if self.process is not None:
             signal_group(self.process, SIGKILL)
         self._asked = None
         self.process = spawn(
-            self.arguments, log=self.log, environment=self.environment, death_signal=SIGKILL, keep_fds=self.keep_fds
+            self.arguments,
+            log=self.log,
+            environment=self.environment,
+            death_signal=SIGKILL,
+            keep_fds=self.keep_fds,
+            announce=announce,
         )
 
     def ask_to_stop(self) -> None:
@@ -114,15 +119,14 @@ class OrphanReaper:
         """Start it where it does not run, with the list as it is."""
         if self._process is not None and self._process.poll() is None:
             return
+        known = [f"{group}:{int(number)}" for group, number in self._groups.items()]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("orphan_reaper.py"))],
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("orphan_reaper.py")), *known],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        for group, number in self._groups.items():
-            self._tell(f"+ {group} {int(number)}")
 
     def dismiss(self) -> None:
         """End it; the children have been stopped."""
@@ -201,10 +205,10 @@ class Supervisor:
         entry.start_at = None
         entry.started = time.monotonic()
         try:
-            entry.part.start()
+            entry.part.start(announce=lambda process: self.orphan_reaper.add(process, entry.death_signal))
         finally:
-            if entry.part.process is not None and entry.part.process.poll() is None:
-                self.orphan_reaper.add(entry.part.process, entry.death_signal)
+            if entry.part.process is not None and entry.part.process.poll() is not None:
+                self.orphan_reaper.remove(entry.part.process)
 
     def _start_again(self, entry: Watched) -> None:
         try:

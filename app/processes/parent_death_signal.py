@@ -1,6 +1,7 @@
 """Ties a server to the process that started it, then becomes that server.
 
-Run as a script (`python -I -S` this file `--parent PID --signal N [--as UID:GID --by userns|setuid] -- PROGRAM …`):
+Run as a script (`python -I -S` this file `--parent PID --signal N [--as UID:GID --by userns|setuid] [--wait FD] --
+PROGRAM …`):
 the kernel sends the program the signal when its parent dies (Linux), and where the parent is root the program runs as
 somebody else, which Postgres insists on. Only the standard library is used: this process starts in 15 ms.
 
@@ -48,6 +49,13 @@ def die_with(parent: int, signal_number: int) -> None:
         sys.exit(1)
 
 
+def wait_for(descriptor: int) -> None:
+    """Wait until the parent lets us go on, by a byte; it is dead where the pipe ends without one."""
+    if os.read(descriptor, 1) == b"":
+        sys.exit(1)
+    os.close(descriptor)
+
+
 def main() -> None:
     """Parse the arguments, tie, exec."""
     parser = argparse.ArgumentParser()
@@ -55,6 +63,7 @@ def main() -> None:
     parser.add_argument("--signal", type=int, required=True)
     parser.add_argument("--as", dest="identity", default=None)
     parser.add_argument("--by", choices=("userns", "setuid"), default="userns")
+    parser.add_argument("--wait", type=int, default=None)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     command = arguments.command[1:]
@@ -62,6 +71,8 @@ def main() -> None:
         uid, gid = (int(part) for part in arguments.identity.split(":"))
         (enter_user_namespace if arguments.by == "userns" else become)(uid, gid)
     die_with(arguments.parent, arguments.signal)
+    if arguments.wait is not None:
+        wait_for(arguments.wait)
     os.execv(command[0], command)  # noqa: S606
 
 

@@ -25,9 +25,13 @@ class Identity:
 
 
 def tied_to_parent(
-    command: Sequence[str], *, death_signal: signal.Signals, identity: Identity | None = None
+    command: Sequence[str],
+    *,
+    death_signal: signal.Signals,
+    identity: Identity | None = None,
+    wait_for: int | None = None,
 ) -> list[str]:
-    """Return the command line that runs `command` tied to this process."""
+    """Return the command line that runs `command` tied to this process, once a byte comes from a descriptor, if any."""
     return [
         *(
             sys.executable,
@@ -40,5 +44,6 @@ def tied_to_parent(
             str(int(death_signal)),
         ),
         *(identity.arguments() if identity else []),
+        *([] if wait_for is None else ["--wait", str(wait_for)]),
         *("--", *command),
     ]

@@ -128,6 +128,29 @@ def test_stop_ends_processes_that_do_not_listen_together_and_with_their_children
     assert still_alive(processes, within=30) == []
 
 
+KILLED_BEFORE = """
+import os, signal, sys
+from pathlib import Path
+from app.embedded.child import spawn
+
+def announce(process):
+    print(process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+spawn(["/bin/sh", "-c", f"echo started > {sys.argv[1]}"], announce=announce)
+"""
+
+
+def test_a_program_runs_only_once_it_is_known_who_must_end_it(tmp_path: Path) -> None:
+    """A launcher killed between starting a child and telling of it leaves nothing that nobody would end."""
+    log = tmp_path / "log"
+    parent = subprocess.Popen([sys.executable, "-c", KILLED_BEFORE, str(log)], cwd=ROOT, stdout=subprocess.PIPE)
+    said, _ = parent.communicate(timeout=60)
+    with suppress(psutil.NoSuchProcess):
+        assert still_alive([psutil.Process(int(said))], within=60) == []
+    assert not log.exists()
+
+
 PARENT = """
 import sys, time
 from pathlib import Path
