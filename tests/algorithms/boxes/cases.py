@@ -18,9 +18,10 @@ def parts(
     *,
     search: partition.Search = partition.USUAL,
     values: int = partition.STEP_VALUES,
+    cell: np.ndarray | None = None,
 ) -> partition.Partition:
     worth = np.ones(x.shape[1]) if worth is None else worth
-    state = partition.init(x, k=k, worth=worth, method=method, search=search)
+    state = partition.init(x, k=k, worth=worth, method=method, search=search, cell=cell)
     while not partition.done(state):
         state = partition.step(state, values=values)
     return partition.result(state)

@@ -40,8 +40,10 @@ def left_over(values: np.ndarray, h: float, sharing: int, k: int) -> tuple[float
     domain = (float(values.min()) - 50 * h, float(values.max()) + 50 * h)
     base = BoxesRequest(k, (Statistic("mean", (0,)),), domains=(domain,), columns=(NumericColumn(snug=h),))
     keys = np.arange(8, dtype=np.uint32).reshape(1, 8)
-    cells = anonymized(Case(values[:, None], replace(base, keys=keys))).boxes
-    found = anonymized(Case(values[:, None], replace(base, keys=keys, bounds="snug", snug_records=sharing))).boxes
+    cells, found = (  # no end is shared by more than all records: bounds that do not move are the cells'
+        anonymized(Case(values[:, None], replace(base, keys=keys, bounds="snug", snug_records=least))).boxes
+        for least in (len(values) + 1, sharing)
+    )
     assert (found.box == cells.box).all()
     determined, left, narrower = [], [], []
     for b in range(len(found.counts)):

@@ -34,7 +34,7 @@ from workers.algorithms.boxes.state import (
     MixedCertifying,
     MixedCutting,
 )
-from workers.algorithms.boxes.tiles import mixed_cells, mixed_tight
+from workers.algorithms.boxes.tiles import mixed_cells, mixed_tight, outer
 from workers.algorithms.boxes.uncertainty import statistical_uncertainty
 from workers.algorithms.boxes.values import axes_of, pairwise, true_values
 
@@ -69,6 +69,7 @@ def begin(state: Checked) -> MixedCutting:
         minimum_width=width,
         everywhere=request.bounds != "cells",
         effort=request.effort,
+        cell=np.array(outer(given.x, request.every_domain(given.x.shape[1]))) if request.bounds == "cells" else None,
     )
     return MixedCutting(Mixed(given, request, records, field, asked), cuts)
 
@@ -122,8 +123,7 @@ def cut(state: MixedCutting, rng: np.random.Generator) -> MixedCutting | MixedCe
     if request.bounds == "tight":
         boxes = mixed_tight(given.x, given.nominal, partition)
     else:
-        domains = request.domains or (None,) * given.x.shape[1]
-        boxes = mixed_cells(given.x, given.nominal, partition, domains, keys)
+        boxes = mixed_cells(given.x, given.nominal, partition, request.every_domain(given.x.shape[1]), keys)
     boxes = with_content(published(boxes, given.x, request), given.x, request, keys)
     if request.survey is not None:
         boxes = replace(boxes, survey=_weights(boxes, request.survey, apart=request.weights_apart))

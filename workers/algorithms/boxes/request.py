@@ -85,6 +85,10 @@ class BoxesRequest:
         """Number of values of each numeric column that is ordinal, None of the others."""
         return tuple(column.ranks for column in self.columns)
 
+    def every_domain(self, columns: int) -> tuple[Domain | None, ...]:
+        """The domain of each of so many numeric columns, None where none is declared."""
+        return self.domains or (None,) * columns
+
     @property
     def plain(self) -> bool:
         """Whether the columns are numbers, complete and of equal weight, and boxes hold k records, or l values."""

@@ -23,7 +23,7 @@ from surebox_verify.estimates import affordable, estimates, reading_steps
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
-from workers.algorithms.boxes.bounds import cells, tight
+from workers.algorithms.boxes.bounds import cells, outer_bounds, tight
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import new_keys
@@ -102,7 +102,10 @@ def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
     request = state.request
     worth = _floored(state, state.worth if len(state.worth) else state.field.constants * state.scale)
     deviations = influence_deviations(state.squares, len(state.x))
-    cuts = cutting.init(state.x, k=request.k, worth=worth, method=request.partition, demands=request.demands)
+    cell = (
+        np.array(outer_bounds(state.x, request.every_domain(state.x.shape[1]))) if request.bounds == "cells" else None
+    )
+    cuts = cutting.init(state.x, k=request.k, worth=worth, method=request.partition, demands=request.demands, cell=cell)
     return Cutting(state.x, request, state.field, deviations, cuts)
 
 
@@ -122,21 +125,19 @@ def _floored(state: Measuring, worth: FloatArray | SingleArray) -> FloatArray | 
 
 def cut(state: Cutting) -> Cutting | Bounding:
     """Grow the tree of cuts a little."""
-    cuts = cutting.step(state.cuts)
-    if not cutting.done(cuts):
-        return Cutting(state.x, state.request, state.field, state.deviations, cuts)
-    return Bounding(state.x, state.request, state.field, state.deviations, cutting.result(cuts))
+    cuts, common = cutting.step(state.cuts), (state.x, state.request, state.field, state.deviations)
+    return Bounding(*common, cutting.result(cuts)) if cutting.done(cuts) else Cutting(*common, cuts)
 
 
 def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
     """Bounds of all boxes, and by what they are judged where rare ones are not kept."""
     request = state.request
     keys = new_keys(state.x.shape[1], rng) if request.keys is None else request.keys
-    if request.bounds != "tight":
-        domains = request.domains or (None,) * state.x.shape[1]
-        boxes = as_published(cells(state.x, state.partition, domains, keys), state.x, request)
-    else:
+    if request.bounds == "tight":
         boxes = tight(state.x, state.partition)
+    else:
+        made = cells(state.x, state.partition, request.every_domain(state.x.shape[1]), keys)
+        boxes = as_published(made, state.x, request)
     boxes = with_content(boxes, state.x, request, keys)
     if request.rare_records == "keep":
         return Anticipating(state.x, request, state.field, state.deviations, boxes, Chosen(None, state.field))

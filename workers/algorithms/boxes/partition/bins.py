@@ -2,7 +2,8 @@
 
 Notation as in boxes.kernels and boxes.gain, and
 --------
-bins : (64, 4, n), a `side` per bin; its row 3 starts with the number of records.
+bins : (64, 6, n), a `side` per bin; its row 3 starts with the number of records.
+cell : (2, n), of the node.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from surebox_verify.core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
 from workers.algorithms.boxes.partition.kernels import cut_at_multiple, score_axes
 from workers.algorithms.boxes.partition.line import LESS
-from workers.algorithms.boxes.partition.selection import is_open
+from workers.algorithms.boxes.partition.selection import is_open, middle
 from workers.algorithms.boxes.partition.tree import Records
 
 _BINS = 64
@@ -30,25 +31,26 @@ class Cut(NamedTuple):
     above: float
 
 
-def coarse(records: Records, first: int, last: int, k: int, axes: int) -> Cut:
+def coarse(records: Records, first: int, last: int, cell: FloatArray, k: int, axes: int) -> Cut:
     """Best cut found for a node.
 
     Parameters
     ----------
     records : all of them.
     first, last : the node's.
+    cell : (2, n), its bounds; inf and -inf where there are no cells.
     k : least records of a side.
     axes : how many axes are searched, at least.
     """
     extent = np.empty((3, records.rows.shape[1]))
-    score_axes(records.rows, records.worth, records.price, first, last, extent)
+    score_axes(records.rows, records.worth, records.price, first, last, cell, extent)
     low, high, score = extent
     order = np.argsort(-score)
     least, best = np.inf, Cut(0, 0, 0.0, 0.0)
     for searched, axis in enumerate(order):
         if score[axis] <= 0.0 or (searched >= axes and best.place > 0):
             break
-        cost, found = _binned(records, (first, last), int(axis), k, (low[axis], high[axis]))
+        cost, found = _binned(records, (first, last), cell, int(axis), k, (low[axis], high[axis]))
         if cost < least * LESS:
             least, best = cost, found
     for axis in order:  # values so dense that bins did not part them
@@ -59,16 +61,17 @@ def coarse(records: Records, first: int, last: int, k: int, axes: int) -> Cut:
 
 
 def _binned(
-    records: Records, node: tuple[int, int], axis: int, k: int, extent: tuple[float, float]
+    records: Records, node: tuple[int, int], cell: FloatArray, axis: int, k: int, extent: tuple[float, float]
 ) -> tuple[float, Cut]:
     """Cheapest border on an axis. Where one bin holds nearly all records, its own extent is divided again."""
     low, high = extent
-    bins = np.empty((_BINS, 4, records.rows.shape[1]))
+    bins = np.empty((_BINS, 6, records.rows.shape[1]))
+    bins[:, 4], bins[:, 5] = np.inf, -np.inf  # a bin is as wide as its records
     for _ in range(_ZOOMS):
         if not is_open(low, high):
             break
         _fill(records.rows, records.worth, *node, axis, low, high, bins)
-        least, place, below, above = _border(records.price, len(records.worth) == 0, axis, k, bins)
+        least, place, below, above = _border(records.price, len(records.worth) == 0, cell, axis, k, bins)
         if place > 0:
             return least, Cut(axis, place, below, above)
         fullest = int(np.argmax(bins[:, 3, 0]))
@@ -104,26 +107,42 @@ def _merge(side: FloatArray, part: FloatArray) -> int:
 
 
 @kernel
-def _border(price: FloatArray, same: bool, axis: int, k: int, bins: FloatArray) -> tuple[float, int, float, float]:
+def _border(
+    price: FloatArray, same: bool, cell: FloatArray, axis: int, k: int, bins: FloatArray
+) -> tuple[float, int, float, float]:
     """Cheapest border of the bins: predicted cost, records below, ends of the gap; infinite where none leaves k."""
-    side = np.empty((4, price.shape[1]))
+    side = np.empty((6, price.shape[1]))
+    for i in range(side.shape[1]):
+        side[4, i] = cell[0, i]
+        side[5, i] = cell[1, i]
+    celled = cell[0, axis] <= cell[1, axis]
     cost = np.empty(_BINS)
-    below = np.empty(_BINS)
+    below = np.full(_BINS + 1, -np.inf)
+    above = np.full(_BINS + 1, np.inf)
+    for b in range(_BINS):
+        below[b + 1] = max(below[b], bins[b, 1, axis])
+    for b in range(_BINS - 1, -1, -1):
+        above[b] = min(above[b + 1], bins[b, 0, axis])
     clear(side)
+    side[1, axis] = -np.inf
     count = 0
-    for b in range(_BINS - 1):
-        count += _merge(side, bins[b])
-        below[b + 1] = side[1, axis]
-        cost[b + 1] = predicted(price, same, count, k, side) if count >= k else np.inf
+    for b in range(1, _BINS):
+        count += _merge(side, bins[b - 1])
+        if celled:
+            side[1, axis] = middle(below[b], above[b])
+        cost[b] = predicted(price, same, count, k, side) if count >= k else np.inf
     size = count + int(bins[_BINS - 1, 3, 0])
     clear(side)
+    side[0, axis] = np.inf
     count = 0
     least, place, a, c = np.inf, 0, 0.0, 0.0
     for b in range(_BINS - 1, 0, -1):
         count += _merge(side, bins[b])
-        if count < k or cost[b] >= least or not is_open(below[b], side[0, axis]):
+        if count < k or cost[b] >= least or not is_open(below[b], above[b]):
             continue
+        if celled:
+            side[0, axis] = middle(below[b], above[b])
         total = cost[b] + predicted(price, same, count, k, side)
         if total < least * LESS:
-            least, place, a, c = total, size - count, below[b], side[0, axis]
+            least, place, a, c = total, size - count, below[b], above[b]
     return least, place, a, c

@@ -10,7 +10,8 @@ d_i : widths of its boxes as predicted: min(w_i, t/a_i), prod d_i = prod w_i / L
 axes : how many axes are searched, those of largest s_i; further ones only where these cannot be cut.
 block : a node's records sorted along every axis; [s, e) is a node's run in every row of `sorted` (or `trial`), where
     they are counted from `base`.  span : (base, s, e).
-side : (4, n), lowest and highest value, sum of a_i and s_i of the side that is being measured.
+side : (6, n), lowest and highest value, sum of a_i and s_i of the side that is being measured; lower and upper bounds
+    of the cell of the node at hand. A side is as wide as its cell, or as its records where there are no cells.
 top : (3, breadth), cost, axis and place of the best candidates so far.
 lines : (2, m + 1), cost of every place; sums of a_i, where they are needed.
 same : whether a_i is the same for all records.
@@ -23,7 +24,7 @@ from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleA
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.kernels import widest
 from workers.algorithms.boxes.partition.line import LESS, best_on_line
-from workers.algorithms.boxes.partition.selection import is_open
+from workers.algorithms.boxes.partition.selection import is_open, middle
 from workers.algorithms.boxes.partition.tree import Block, Records, Rules
 
 _PLACES = 128  # candidates of a node, per axis and direction
@@ -33,8 +34,8 @@ _PLACES = 128  # candidates of a node, per axis and direction
 def clear(side: FloatArray) -> None:
     """No records yet."""
     for i in range(side.shape[1]):
-        side[0, i] = np.inf
-        side[1, i] = -np.inf
+        side[0, i] = side[4, i]
+        side[1, i] = side[5, i]
         side[2, i] = 0.0
 
 
@@ -179,17 +180,27 @@ def _along(
     base, s, e = span
     m = e - s
     same = len(worth) == 0
+    celled = side[4, axis] <= side[5, axis]
     clear(side)
+    side[1, axis] = -np.inf
     for p in range(1, m - k + 1):
-        extend(rows, worth, base + index[axis, s + p - 1], side)
+        if not (celled and same):
+            extend(rows, worth, base + index[axis, s + p - 1], side)
         if p >= k and cost[p] == 0.0:
+            if celled:
+                side[1, axis] = middle(rows[base + index[axis, s + p - 1], axis], rows[base + index[axis, s + p], axis])
             cost[p] = predicted(price, same, p, k, side)
     clear(side)
+    side[0, axis] = np.inf
     for c in range(1, m - k + 1):
-        extend(rows, worth, base + index[axis, e - c], side)
+        if not (celled and same):
+            extend(rows, worth, base + index[axis, e - c], side)
         if c < k or cost[m - c] < 0.0:
             continue
         if found < most or cost[m - c] < top[0, found - 1] * LESS:
+            if celled:
+                below = rows[base + index[axis, e - c - 1], axis]
+                side[0, axis] = middle(below, rows[base + index[axis, e - c], axis])
             found = _insert(top, found, most, cost[m - c] + predicted(price, same, c, k, side), axis, m - c)
     return found
 
@@ -211,8 +222,8 @@ def sizes_uncut(
             for i in range(rows.shape[1]):
                 side[2, i] += worth[base + index[0, p], i]
     for i in range(rows.shape[1]):
-        side[0, i] = rows[base + index[i, s], i]
-        side[1, i] = rows[base + index[i, e - 1], i]
+        side[0, i] = min(side[0, i], rows[base + index[i, s], i])
+        side[1, i] = max(side[1, i], rows[base + index[i, e - 1], i])
     sizes(price, len(worth) == 0, e - s, side)
 
 
@@ -238,20 +249,26 @@ def candidates(
     rows, worth, price = records.rows, records.worth, records.price
     side, lines, top = block.side, block.lines, block.top
     n = rows.shape[1]
-    span = (block.span[0], s, e)
+    base = block.span[0]
+    span = (base, s, e)
     ruled = len(rules.labels) + len(rules.values) > 0
     sizes_uncut(rows, worth, price, index, span, side)
     score = np.empty(n)
     active = 0
     axis = whole(0)
     for i in range(n):
-        score[i] = side[3, i]
+        cuttable = rows[base + index[i, s], i] < rows[base + index[i, e - 1], i]
+        score[i] = side[3, i] if cuttable else 0.0
         if score[i] > 0.0:
             active += 1
             axis = whole(i)
     if active == 1 and not ruled:
-        middle = best_on_line(rows, worth, price, index, span, axis, k, lines, block.back, top)
-        return (1 if middle > 0 else 0), True
+        others = 0.0
+        for i in range(n):
+            others += 0.0 if i == axis else side[3, i]
+        low, high = side[4, axis], side[5, axis]
+        place = best_on_line(rows, worth, price, index, span, axis, k, low, high, others, lines, block.back, top)
+        return (1 if place > 0 else 0), True
     found = whole(0)
     for searched in range(active):
         if searched >= axes and found > 0:

@@ -11,6 +11,8 @@ price : (2, n): a_i range_i where it is the same for all rows (1 for Mondrian, e
     for a constant one: widths are compared in shares of the range.
 span : (nodes, 2), first and last + 1 row.  axis : (nodes,), axis of the node's cut, -1 for a leaf (or not yet cut).
 child : (nodes,), its lower child; the upper one follows.  gap : (nodes, 2), neighbouring values about the cut.
+cells : (waiting, 2, n), lower and upper bounds of the cell of each waiting node, its cuts in the middles of their gaps;
+    inf and -inf where boxes have the bounds of their records, so that nothing is wider than these.
 waiting : nodes to be cut.  counters : [nodes made, nodes waiting, row values visited].
 v : (m,), values of one axis in one node (boxes.selection), as are r and *open* gaps.
 
@@ -22,7 +24,7 @@ import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
-from workers.algorithms.boxes.partition.selection import is_open, select, sort
+from workers.algorithms.boxes.partition.selection import is_open, middle, select, sort
 from workers.algorithms.boxes.partition.tree import Records, Tree
 
 _EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
@@ -115,9 +117,12 @@ def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
 
 @kernel
 def score_axes(
-    rows: FloatArray, worth: SingleArray, price: FloatArray, first: int, last: int, extent: FloatArray
+    rows: FloatArray, worth: SingleArray, price: FloatArray, first: int, last: int, cell: FloatArray, extent: FloatArray
 ) -> None:
-    """Lowest value, highest value and mean(a_j) width_j of a node on every axis, into the rows of `extent`, (3, n)."""
+    """Lowest value, highest value and mean(a_j) width_j of a node on every axis, into the rows of `extent`, (3, n).
+
+    The width is that of the node's cell where there are cells; 0 where all records have one value, which no cut parts.
+    """
     n = rows.shape[1]
     low, high, score = extent[0], extent[1], extent[2]
     for j in range(n):
@@ -135,7 +140,8 @@ def score_axes(
         for j in range(n):
             score[j] /= last - first
     for j in range(n):
-        score[j] *= (high[j] - low[j]) * price[1, j]
+        width = max(high[j], cell[1, j]) - min(low[j], cell[0, j]) if high[j] > low[j] else 0.0
+        score[j] *= width * price[1, j]
 
 
 @kernel
@@ -163,9 +169,25 @@ def split_rows(
         q -= 1
 
 
+@inner_kernel
+def divide_cell(cells: FloatArray, at: int, axis: int, border: float, lower_first: bool) -> None:
+    """Replace the cell at a place by its two parts about a border, at this place and the next.
+
+    The cells of both are whole where the axis is no numeric column.
+    """
+    for i in range(cells.shape[2]):
+        cells[at + 1, 0, i] = cells[at, 0, i]
+        cells[at + 1, 1, i] = cells[at, 1, i]
+    if axis >= cells.shape[2]:
+        return
+    lower, upper = (at, at + 1) if lower_first else (at + 1, at)
+    cells[lower, 1, axis] = min(cells[lower, 1, axis], border)
+    cells[upper, 0, axis] = max(cells[upper, 0, axis], border)
+
+
 @kernel
 def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
-    """Two children, the smaller on top of those that wait."""
+    """Two children, the smaller on top of those that wait; the node's cell lies where the first of them will."""
     span, counters, waiting = tree.span, tree.counters, tree.waiting
     first, last = span[node, 0], span[node, 1]
     child = counters[0]
@@ -180,6 +202,7 @@ def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float)
     larger = child if 2 * p > last - first else child + 1
     waiting[counters[1]] = larger
     waiting[counters[1] + 1] = 2 * child + 1 - larger
+    divide_cell(tree.cells, counters[1], axis, middle(below, above), larger == child)
     counters[1] += 2
 
 
@@ -216,7 +239,7 @@ def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> Non
         m = last - first
         if m < 2 * k:
             continue
-        score_axes(rows, worth, records.price, first, last, extent)
+        score_axes(rows, worth, records.price, first, last, tree.cells[counters[1]], extent)
         counters[2] += m * (n + 4)
         while True:
             axis = widest(score)

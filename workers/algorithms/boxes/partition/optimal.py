@@ -16,11 +16,12 @@ from collections.abc import Callable
 import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
+from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, truth, whole
 from workers.algorithms.boxes.partition.bins import coarse
 from workers.algorithms.boxes.partition.gain import candidates, clear, extend, sizes
-from workers.algorithms.boxes.partition.kernels import branch, split_rows
+from workers.algorithms.boxes.partition.kernels import branch, divide_cell, split_rows
 from workers.algorithms.boxes.partition.line import LESS
+from workers.algorithms.boxes.partition.selection import middle
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
 
 _SORTING = 16  # row values visited that sorting a value is worth
@@ -50,7 +51,7 @@ def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) 
     """Cut a node too large for a block."""
     first, last = (int(end) for end in tree.span[node])
     n = int(records.rows.shape[1])
-    found = coarse(records, first, last, k, effort.axes)
+    found = coarse(records, first, last, tree.cells[tree.counters[1]], k, effort.axes)
     tree.counters[2] += (last - first) * n * (min(n, effort.axes) + 1)
     if found.place > 0:
         split_rows(records.rows, records.worth, records.order, first, last, found.axis, found.above)
@@ -116,11 +117,40 @@ def _cost(
 
 
 @inner_kernel
+def enter(side: FloatArray, cells: FloatArray, at: int) -> None:
+    """Sides are those of the node whose cell is at a place."""
+    for i in range(side.shape[1]):
+        side[4, i] = cells[at, 0, i]
+        side[5, i] = cells[at, 1, i]
+
+
+@inner_kernel
+def _border(records: Records, block: Block, axis: int, place: int) -> float:
+    """Where a cut of the trial before a place along an axis is reckoned to lie."""
+    rows, base, run = records.rows, block.span[0], block.trial
+    return middle(rows[base + run[axis, place - 1], axis], rows[base + run[axis, place], axis])
+
+
+@inner_kernel
 def _carried(
-    records: Records, block: Block, rules: Rules, s: int, p: int, e: int, k: int, axes: int, bound: float
+    records: Records,
+    block: Block,
+    rules: Rules,
+    cell: FloatArray,
+    axis: int,
+    s: int,
+    p: int,
+    e: int,
+    k: int,
+    axes: int,
+    bound: float,
 ) -> tuple[float, int]:
     """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound."""
-    trial, waiting = block.trial, block.waiting
+    trial, waiting, cells, side = block.trial, block.waiting, block.cells, block.side
+    for i in range(cell.shape[1]):
+        cells[0, 0, i] = cell[0, i]
+        cells[0, 1, i] = cell[1, i]
+    divide_cell(cells, whole(0), axis, _border(records, block, axis, s + p), truth(False))
     waiting[0] = s + p
     waiting[1] = e
     waiting[2] = s
@@ -131,31 +161,33 @@ def _carried(
     while top > 0 and total < bound:
         top -= 2
         s, e = waiting[top], waiting[top + 1]
+        enter(side, cells, top // 2)
         found, exact = 0, False
         if e - s >= 2 * k:
             found, exact = candidates(records, block, rules, trial, s, e, k, axes, whole(1))
             work += e - s
         if found == 0:
             span = (block.span[0], s, e)
-            total += _cost(records.rows, records.worth, records.price, trial, span, block.side)
+            total += _cost(records.rows, records.worth, records.price, trial, span, side)
             continue
         if exact:
             total += block.top[0, 0]
             continue
-        middle = s + whole(block.top[2, 0])
-        divide(block.upper, block.moved, trial, s, e, whole(block.top[1, 0]), middle - s)
-        larger = 0 if 2 * (middle - s) > e - s else 2
+        axis, p = whole(block.top[1, 0]), whole(block.top[2, 0])
+        divide(block.upper, block.moved, trial, s, e, axis, p)
+        larger = 0 if 2 * p > e - s else 2
         waiting[top + larger] = s
-        waiting[top + larger + 1] = middle
-        waiting[top + 2 - larger] = middle
+        waiting[top + larger + 1] = s + p
+        waiting[top + 2 - larger] = s + p
         waiting[top + 3 - larger] = e
+        divide_cell(cells, top // 2, axis, _border(records, block, axis, s + p), larger == 0)
         top += 4
     return total, work
 
 
 @inner_kernel
 def _tried(
-    records: Records, block: Block, rules: Rules, s: int, e: int, k: int, axes: int, found: int
+    records: Records, block: Block, rules: Rules, cell: FloatArray, s: int, e: int, k: int, axes: int, found: int
 ) -> tuple[int, int, int]:
     """The candidate that costs least when carried to the end: axis, place; and row visits."""
     axis = np.empty(found, np.int64)
@@ -171,7 +203,7 @@ def _tried(
             for p in range(s, e):
                 block.trial[i, p] = block.sorted[i, p]
         divide(block.upper, block.moved, block.trial, s, e, axis[z], place[z])
-        cost, visited = _carried(records, block, rules, s, place[z], e, k, axes, least)
+        cost, visited = _carried(records, block, rules, cell, axis[z], s, place[z], e, k, axes, least)
         work += visited
         if cost < least * LESS:
             best = z
@@ -193,6 +225,7 @@ def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Bloc
         s, e = tree.span[node, 0] - base, tree.span[node, 1] - base
         if e - s < 2 * k:
             continue
+        enter(block.side, tree.cells, counters[1])
         breadth = effort.breadth if 3 * k <= e - s <= effort.reach else whole(1)
         found, exact = candidates(records, block, rules, index, s, e, k, effort.axes, breadth)
         counters[2] += (e - s) * each
@@ -200,7 +233,7 @@ def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Bloc
             continue
         axis, p = whole(block.top[1, 0]), whole(block.top[2, 0])
         if found > 1 and not exact:
-            axis, p, work = _tried(records, block, rules, s, e, k, effort.axes, found)
+            axis, p, work = _tried(records, block, rules, tree.cells[counters[1]], s, e, k, effort.axes, found)
             counters[2] += 2 * work * each
         divide(block.upper, block.moved, index, s, e, axis, p)
         below = rows[base + index[axis, s + p - 1], axis]

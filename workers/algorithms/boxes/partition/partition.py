@@ -114,6 +114,7 @@ def init(
     method: Method,
     demands: BoxConstraints | None = None,
     search: Search = USUAL,
+    cell: FloatArray | None = None,
 ) -> PartitionState:
     """Start with one group of all records.
 
@@ -127,6 +128,8 @@ def init(
         is ignored).
     demands : what a box must hold beside k records. All records are then one block.
     search : how far `optimal` looks.
+    cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut by the widths of these. None where
+        they have the bounds of their records.
 
     Raises
     ------
@@ -164,12 +167,20 @@ def init(
         gap=np.zeros((nodes, 2)),
         waiting=np.zeros(_WAITING, dtype=np.int64),
         counters=np.array([1, 1, 0], dtype=np.int64),
+        cells=no_cells(_WAITING, columns),
     )
+    if cell is not None and method != "mondrian":
+        tree.cells[0] = cell
     unruled = min(size, search.block) if method == "optimal" else 0
     room = unruled if demands.none else size
     effort = search.effort(size, k)
     block = _block(room, columns, effort.breadth)
     return PartitionState(method, k, effort, records, tree, block, rules(demands, k, room))
+
+
+def no_cells(room: int, columns: int) -> FloatArray:
+    """(room, 2, columns), cells of nothing: no side is wider than its records."""
+    return np.stack([np.full((room, columns), np.inf), np.full((room, columns), -np.inf)], axis=1)
 
 
 def _block(room: int, columns: int, breadth: int) -> Block:
@@ -181,9 +192,10 @@ def _block(room: int, columns: int, breadth: int) -> Block:
         moved=np.empty(room, dtype=np.int32),
         lines=np.empty((2, room + 1)),
         back=np.empty(room + 1, dtype=np.int32),
-        side=np.empty((4, columns)),
+        side=np.concatenate([np.empty((4, columns)), *no_cells(1, columns)]),
         top=np.empty((3, breadth)),
         waiting=np.empty(_WAITING, dtype=np.int64),
+        cells=np.empty((_WAITING // 2, 2, columns)),
     )
 
 

@@ -25,6 +25,12 @@ def is_open(a: float, b: float) -> bool:
 
 
 @inner_kernel
+def middle(a: float, b: float) -> float:
+    """Where a cut of a gap is reckoned to lie: half-way. The cut itself is a random point (boxes.places)."""
+    return 0.5 * a + 0.5 * b
+
+
+@inner_kernel
 def _insert_sort(v: FloatArray, low: int, high: int) -> None:
     for i in range(low + 1, high + 1):
         value = v[i]

@@ -29,6 +29,7 @@ class Tree(NamedTuple):
     gap: FloatArray
     waiting: IntArray
     counters: IntArray
+    cells: FloatArray
 
 
 class Rules(NamedTuple):
@@ -62,6 +63,7 @@ class Block(NamedTuple):
     side: FloatArray
     top: FloatArray
     waiting: IntArray
+    cells: FloatArray
 
 
 class Effort(NamedTuple):

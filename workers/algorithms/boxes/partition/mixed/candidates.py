@@ -12,11 +12,12 @@ after : candidates up to this cost have been seen already.
 
 from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
-from workers.algorithms.boxes.partition.line import LESS, best_on_line
+from workers.algorithms.boxes.partition.line import best_on_line
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
-from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure, predicted
+from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure
 from workers.algorithms.boxes.partition.mixed.orders import line_up
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
+from workers.algorithms.boxes.partition.mixed.scoring import along
 from workers.algorithms.boxes.partition.selection import is_open
 
 
@@ -73,63 +74,6 @@ def follow(
 
 
 @inner_kernel
-def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, variant: int, p: int) -> int:
-    """Keep the `most` cheapest candidates in order; how many there are now."""
-    if found == most and cost >= top[0, found - 1] * LESS:
-        return found
-    z = found if found < most else most - 1
-    while z > 0 and cost < top[0, z - 1] * LESS:
-        for i in range(4):
-            top[i, z] = top[i, z - 1]
-        z -= 1
-    top[0, z] = cost
-    top[1, z] = axis
-    top[2, z] = variant
-    top[3, z] = p
-    return min(found + 1, most)
-
-
-@inner_kernel
-def _along(
-    records: Records,
-    room: Room,
-    side: Side,
-    classes: int,
-    base: int,
-    m: int,
-    axis: int,
-    variant: int,
-    k: int,
-    found: int,
-    most: int,
-    after: float,
-) -> int:
-    """Predicted cost of all places marked on a line, the best kept."""
-    line, place, top = room.line, room.place, room.top
-    final = m - k
-    while final >= k and place[final] < 0.0:
-        final -= 1
-    first = k
-    while first <= final and place[first] < 0.0:
-        first += 1
-    clear(side)
-    for p in range(1, final + 1):
-        extend(records, classes, base + line[p - 1], side)
-        if p >= k and place[p] == 0.0:
-            place[p] = predicted(records, classes, p, k, side)
-    clear(side)
-    for c in range(1, m - first + 1):
-        extend(records, classes, base + line[m - c], side)
-        if c < k or m - c > final or place[m - c] < 0.0:
-            continue
-        if found < most or place[m - c] < top[0, found - 1] * LESS:
-            cost = place[m - c] + predicted(records, classes, c, k, side)
-            if cost > after:
-                found = _insert(top, found, most, cost, axis, variant, m - c)
-    return found
-
-
-@inner_kernel
 def variants_of(records: Records, column: int, thorough: bool) -> int:
     """How many orders of a column's values are tried."""
     scores = records.score_start[column + 1] - records.score_start[column]
@@ -173,7 +117,7 @@ def _search(
         variants = 1 if axis < n else variants_of(records, axis - n, thorough)
         for variant in range(variants):
             if follow(records, room, index, base, s, e, axis, variant, k, every) > 0:
-                found = _along(records, room, side, classes, base, e - s, axis, variant, k, found, most, after)
+                found = along(records, room, side, classes, base, e - s, axis, variant, k, found, most, after)
     return found
 
 
@@ -231,6 +175,22 @@ def _widest(score: FloatArray, few: FloatArray, axes: int) -> int:
 
 
 @inner_kernel
+def _only_axis(
+    records: Records, room: Room, side: Side, index: IndexArray, span: tuple[int, int, int], axis: int, k: int
+) -> int:
+    """The best partition along the only axis that can be cut, into the room's `top`: its middle cut, 0 for none."""
+    others = 0.0
+    for i in range(len(side.s)):
+        others += 0.0 if i == axis else side.s[i]
+    low, high = side.cell[0, axis], side.cell[1, axis]
+    rows, worth, price, top = records.rows, records.worth, records.price, room.top
+    place = best_on_line(rows, worth, price, index, span, axis, k, low, high, others, room.lines, room.back, top)
+    top[3, 0] = place
+    top[2, 0] = 0.0
+    return place
+
+
+@inner_kernel
 def candidates(  # noqa: C901 (a kernel)
     records: Records,
     room: Room,
@@ -260,18 +220,16 @@ def candidates(  # noqa: C901 (a kernel)
     score = side.s.copy()
     active, axis = 0, whole(0)
     for i in range(len(score)):
+        if i < n and records.rows[base + index[i, s], i] == records.rows[base + index[i, e - 1], i]:
+            score[i] = 0.0  # a cell may be wider than its records, but no cut parts equal ones
         if score[i] > 0.0:
             active += 1
             axis = whole(i)
     if active == 0:
         return whole(0), False
     if active == 1 and axis < n and not ruled:
-        span = (base, s, e)
-        rows, worth, price = records.rows, records.worth, records.price
-        middle = best_on_line(rows, worth, price, index, span, axis, k, room.lines, room.back, top)
-        top[3, 0] = middle
-        top[2, 0] = 0.0
-        return (1 if middle > 0 else 0), True
+        place = _only_axis(records, room, side, index, (base, s, e), axis, k)
+        return (1 if place > 0 else 0), True
     width = top.shape[1]
     if not ruled:
         found = whole(0)

@@ -15,7 +15,7 @@ from workers.algorithms.boxes.partition.kernels import score_axes
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear, predicted
 from workers.algorithms.boxes.partition.mixed.parts import Parts, by_frequency, measured
 from workers.algorithms.boxes.partition.mixed.records import Records, Side
-from workers.algorithms.boxes.partition.selection import is_open
+from workers.algorithms.boxes.partition.selection import is_open, middle
 
 
 class Cut(NamedTuple):
@@ -37,7 +37,7 @@ def ways(
     Parameters
     ----------
     records : all of them, the node's at `first` to `last` - 1.
-    side : space.
+    side : space, and the node's cell.
     classes : column of kept classes, -1 for none.
     first, last : the node.
     k : least records of a side.
@@ -55,7 +55,7 @@ def ways(
     some = _spaced(records, first, last, stride)
     looked = list(range(n + columns))
     if axes < n + columns and not every:
-        score = costs_of(some, 0, len(some.rows))[0]
+        score = costs_of(some, 0, len(some.rows), side.cell)[0]
         looked = sorted(axis for axis in np.argsort(-score, kind="stable")[:axes].tolist() if score[axis] > 0.0)
     parts, group = measured(some, looked, stride)
     cuts: list[Cut] = []
@@ -102,12 +102,12 @@ def exact(records: Records, first: int, last: int, cut: Cut, upper: BoolArray, k
     return cut._replace(place=place, below=below, above=above)
 
 
-def costs_of(records: Records, first: int, last: int) -> tuple[FloatArray, list[IntArray]]:
+def costs_of(records: Records, first: int, last: int, cell: FloatArray) -> tuple[FloatArray, list[IntArray]]:
     """s_i of every column of a node, and how many records have each value of each column of codes."""
     n, columns = records.rows.shape[1], records.codes.shape[1]
     extent = np.zeros((3, n))
     if n:
-        score_axes(records.rows, records.worth, records.price, first, last, extent)
+        score_axes(records.rows, records.worth, records.price, first, last, cell, extent)
     score = np.concatenate([np.nan_to_num(extent[2]), np.zeros(columns)])
     each = float(records.mass[first:last].mean(dtype=np.float64)) if len(records.mass) else 1.0
     counts = []
@@ -153,6 +153,9 @@ def _along(
     """Candidates between the parts of a column in one order: all of them, or the cheapest."""
     n = records.rows.shape[1]
     cost, ends = np.full((2, len(order)), np.inf), np.zeros((2, len(order)))
+    if axis < n:  # largest value up to each part, least from each on
+        ends[0] = np.maximum.accumulate(parts.high[axis, order, axis])
+        ends[1] = np.minimum.accumulate(parts.low[axis, order[::-1], axis])[::-1]
     held = (parts.amount, parts.low, parts.high, parts.worth, parts.mass, parts.seen)
     _merge(records, side, classes, k, axis, order, cost, ends, *held)
     before = np.cumsum(parts.amount[axis, order])
@@ -185,12 +188,17 @@ def _merge(  # noqa: C901 (a kernel)
     mass: FloatArray,
     seen: IndexArray,
 ) -> None:
-    """Predicted cost of the parts up to each, and from each on; the ends of the column that is cut."""
+    """Predicted cost of the parts up to each, and from each on."""
     n = records.rows.shape[1]
     parts = len(order)
+    celled = axis < n and side.cell[0, axis] <= side.cell[1, axis]
     for backward in (0, 1):
         clear(side)
         count = 0
+        if celled and backward == 0:
+            side.high[axis] = -np.inf
+        elif celled:
+            side.low[axis] = np.inf
         for z in range(parts):
             at = parts - 1 - z if backward == 1 else z
             p = order[at]
@@ -210,7 +218,9 @@ def _merge(  # noqa: C901 (a kernel)
                     if j == classes:
                         side.total[1] += 2.0 * side.tally[v] * there + float(there) * there
                         side.tally[v] += there
-            if axis < n:
-                ends[backward, at] = side.low[axis] if backward == 1 else side.high[axis]
+            if celled and backward == 0 and z < parts - 1:
+                side.high[axis] = middle(ends[0, at], ends[1, at + 1])
+            elif celled and z < parts - 1:
+                side.low[axis] = middle(ends[0, at - 1], ends[1, at])
             if count >= k:
                 cost[backward, at] = predicted(records, classes, count, k, side)

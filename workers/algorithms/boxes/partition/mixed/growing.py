@@ -7,12 +7,15 @@ boxes.optimal does; `fast` and `mondrian` take that of mixed.widths.
 import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import IndexArray, truth, whole
+from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
+from workers.algorithms.boxes.partition.kernels import divide_cell
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays
+from workers.algorithms.boxes.partition.mixed.measure import enter
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree
 from workers.algorithms.boxes.partition.mixed.widths import by_width
+from workers.algorithms.boxes.partition.selection import middle
 
 OPTIMAL, FAST, MONDRIAN = 0, 1, 2
 _TRIES = 64  # places of a column that `fast` looks at where demands forbid some
@@ -38,6 +41,14 @@ def divide(room: Room, index: IndexArray, s: int, e: int, p: int) -> None:
 
 
 @inner_kernel
+def _border(records: Records, room: Room, base: int, axis: int, p: int) -> float:
+    """Where a cut of the line is reckoned to lie; 0 between values."""
+    if axis >= records.rows.shape[1]:
+        return 0.0
+    return middle(records.rows[base + room.line[p - 1], axis], records.rows[base + room.line[p], axis])
+
+
+@inner_kernel
 def _carried(
     records: Records,
     room: Room,
@@ -46,6 +57,8 @@ def _carried(
     demands: ConstraintArrays,
     ruled: bool,
     base: int,
+    cell: FloatArray,
+    axis: int,
     s: int,
     p: int,
     e: int,
@@ -53,8 +66,15 @@ def _carried(
     axes: int,
     bound: float,
 ) -> tuple[float, int]:
-    """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound."""
-    trial, waiting = room.trial, room.waiting
+    """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound.
+
+    The node's records stand in `line` as the cut orders them.
+    """
+    trial, waiting, cells = room.trial, room.waiting, room.cells
+    for i in range(cell.shape[1]):
+        cells[0, 0, i] = cell[0, i]
+        cells[0, 1, i] = cell[1, i]
+    divide_cell(cells, whole(0), axis, _border(records, room, base, axis, p), truth(False))
     waiting[0] = s + p
     waiting[1] = e
     waiting[2] = s
@@ -65,6 +85,7 @@ def _carried(
     while top > 0 and total < bound:
         top -= 2
         s, e = waiting[top], waiting[top + 1]
+        enter(side, cells, top // 2)
         found, exact = 0, False
         if e - s >= 2 * k:
             found, exact = candidates(
@@ -77,13 +98,14 @@ def _carried(
         if exact:
             total += room.top[0, 0]
             continue
-        middle = whole(room.top[3, 0])
-        follow(records, room, trial, base, s, e, whole(room.top[1, 0]), whole(room.top[2, 0]), k, truth(False))
-        divide(room, trial, s, e, middle)
-        larger = 0 if 2 * middle > e - s else 2
+        axis, p = whole(room.top[1, 0]), whole(room.top[3, 0])
+        follow(records, room, trial, base, s, e, axis, whole(room.top[2, 0]), k, truth(False))
+        larger = 0 if 2 * p > e - s else 2
+        divide_cell(cells, top // 2, axis, _border(records, room, base, axis, p), larger == 0)
+        divide(room, trial, s, e, p)
         waiting[top + larger] = s
-        waiting[top + larger + 1] = s + middle
-        waiting[top + 2 - larger] = s + middle
+        waiting[top + larger + 1] = s + p
+        waiting[top + 2 - larger] = s + p
         waiting[top + 3 - larger] = e
         top += 4
     return total, work
@@ -98,6 +120,7 @@ def _tried(
     demands: ConstraintArrays,
     ruled: bool,
     base: int,
+    cell: FloatArray,
     s: int,
     e: int,
     k: int,
@@ -116,7 +139,9 @@ def _tried(
         axis, variant, p = whole(ways[0, z]), whole(ways[1, z]), whole(ways[2, z])
         follow(records, room, room.trial, base, s, e, axis, variant, k, truth(False))
         divide(room, room.trial, s, e, p)
-        cost, visited = _carried(records, room, side, classes, demands, ruled, base, s, p, e, k, axes, least)
+        cost, visited = _carried(
+            records, room, side, classes, demands, ruled, base, cell, axis, s, p, e, k, axes, least
+        )
         work += visited
         if cost < least * LESS:
             best = z
@@ -128,7 +153,7 @@ def _tried(
 
 @kernel
 def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
-    """Two children, the smaller on top of those that wait."""
+    """Two children, the smaller on top of those that wait; the node's cell lies where the first of them will."""
     span, counters, waiting = tree.span, tree.counters, tree.waiting
     first, last = span[node, 0], span[node, 1]
     child = counters[0]
@@ -143,6 +168,7 @@ def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float)
     larger = child if 2 * p > last - first else child + 1
     waiting[counters[1]] = larger
     waiting[counters[1] + 1] = 2 * child + 1 - larger
+    divide_cell(tree.cells, counters[1], axis, middle(below, above), larger == child)
     counters[1] += 2
 
 
@@ -189,6 +215,7 @@ def grow_block(
         s, e = tree.span[node, 0] - base, tree.span[node, 1] - base
         if e - s < 2 * k:
             continue
+        enter(side, tree.cells, counters[1])
         if method != OPTIMAL:
             counters[2] += 3 * (e - s) * each
             if not by_width(
@@ -206,7 +233,9 @@ def grow_block(
             if found == 0:
                 continue
             if found > 1 and not exact:
-                _, work = _tried(records, room, side, classes, demands, ruled, base, s, e, k, axes, found)
+                _, work = _tried(
+                    records, room, side, classes, demands, ruled, base, tree.cells[counters[1]], s, e, k, axes, found
+                )
                 counters[2] += 2 * work * each * each
             axis, variant = whole(room.top[1, 0]), whole(room.top[2, 0])
             follow(records, room, index, base, s, e, axis, variant, k, truth(False))

@@ -15,10 +15,10 @@ from workers.algorithms.boxes.partition.mixed.parts import branches, by_frequenc
 from workers.algorithms.boxes.partition.mixed.records import Records
 
 
-def halves(records: Records, first: int, last: int, k: int) -> tuple[list[Cut], IntArray]:
+def halves(records: Records, first: int, last: int, cell: FloatArray, k: int) -> tuple[list[Cut], IntArray]:
     """The cut of `fast`: the column of largest s_i that can be cut; as mixed.coarse returns it, none where none can."""
     n = records.rows.shape[1]
-    score, counts = costs_of(records, first, last)
+    score, counts = costs_of(records, first, last, cell)
     group = np.full(len(records.omega), -1, dtype=np.int64)
     while (axis := int(widest(score))) >= 0:
         score[axis] = 0.0

@@ -8,7 +8,7 @@ boxes, so a record of the side has room for sum n_c^2 / (n k) on average.
 import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import whole
+from surebox_verify.core.types import FloatArray, whole
 from workers.algorithms.boxes.partition.mixed.records import Records, Side
 
 
@@ -17,8 +17,8 @@ def clear(side: Side) -> None:
     """No records yet."""
     side.turn[0] += 1
     for i in range(len(side.low)):
-        side.low[i] = np.inf
-        side.high[i] = -np.inf
+        side.low[i] = side.cell[0, i]
+        side.high[i] = side.cell[1, i]
         side.worth[i] = 0.0
     for j in range(len(side.weight)):
         side.weight[j] = 0.0
@@ -27,6 +27,14 @@ def clear(side: Side) -> None:
         side.least[q] = np.inf
         side.most[q] = -np.inf
     side.total[0] = side.total[1] = 0.0
+
+
+@inner_kernel
+def enter(side: Side, cells: FloatArray, at: int) -> None:
+    """Sides are those of the node whose cell is at a place."""
+    for i in range(side.cell.shape[1]):
+        side.cell[0, i] = cells[at, 0, i]
+        side.cell[1, i] = cells[at, 1, i]
 
 
 @inner_kernel

@@ -20,7 +20,7 @@ from workers.algorithms.boxes.partition.mixed.growing import FAST, MONDRIAN, OPT
 from workers.algorithms.boxes.partition.mixed.halving import halves
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, demanding, holds
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree, new_room, new_side
-from workers.algorithms.boxes.partition.partition import Method, Partition
+from workers.algorithms.boxes.partition.partition import Method, Partition, no_cells
 from workers.algorithms.boxes.sides import NominalColumn
 
 _METHODS: dict[Method, int] = {"optimal": OPTIMAL, "fast": FAST, "mondrian": MONDRIAN}
@@ -74,6 +74,7 @@ def init(
     minimum_width: FloatArray | None = None,
     everywhere: bool = False,
     effort: MixedEffort | None = None,
+    cell: FloatArray | None = None,
 ) -> MixedState:
     """Start with one group of records for each pattern of missing values.
 
@@ -90,6 +91,8 @@ def init(
     everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
         its own column is cut.
     effort : how much is tried; None for what is usual for so many records.
+    cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut numeric columns by the widths of
+        these. None where boxes have the bounds of their records.
     """
     size, n = x.shape
     groups = np.zeros(size, dtype=np.int64) if groups is None else groups
@@ -100,7 +103,10 @@ def init(
             np.ones(n), tuple(np.full(c.values, 1.0 / c.values) for c in nominal), (), np.empty(0, np.float32)
         )
     records, classes = arranged(x, nominal, costs, demands, order)
-    tree = _tree(size, runs, k)
+    tree = _tree(size, runs, k, n)
+    if cell is not None and method != "mondrian":
+        for root, first in enumerate(np.cumsum(runs) - runs):
+            tree.cells[len(runs) - 1 - root] = np.where(np.isnan(records.rows[first]), [[np.inf], [-np.inf]], cell)
     held = constraint_arrays(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
     effort = effort or usual(size)
     largest = int(runs.max())
@@ -123,7 +129,7 @@ def init(
     )
 
 
-def _tree(size: int, runs: IntArray, k: int) -> Tree:
+def _tree(size: int, runs: IntArray, k: int, columns: int) -> Tree:
     """A root for each group, all waiting; the first one on top."""
     roots, ends = len(runs), np.cumsum(runs)
     nodes = 2 * (size // k) + roots + 2
@@ -136,6 +142,7 @@ def _tree(size: int, runs: IntArray, k: int) -> Tree:
         gap=np.zeros((nodes, 2)),
         waiting=np.zeros(_WAITING + roots, dtype=np.int64),
         counters=np.array([roots, roots, 0], dtype=np.int64),
+        cells=no_cells(_WAITING + roots, columns),
     )
     tree.waiting[:roots] = np.arange(roots)[::-1]
     return tree
@@ -200,9 +207,10 @@ def _cut_large(state: MixedState, node: int) -> None:
     """Cut a node too large for a block by the cheapest candidate allowed; by that of all, where a sample has none."""
     records, tree = state.records, state.tree
     first, last = (int(end) for end in tree.span[node])
+    state.side.cell[:] = tree.cells[tree.counters[1]]
     columns = records.rows.shape[1] + records.codes.shape[1]
     if state.method == FAST:
-        cuts, group = halves(records, first, last, state.k)
+        cuts, group = halves(records, first, last, state.side.cell, state.k)
         tree.counters[2] += 3 * (last - first) * columns
         _taken(state, node, cuts, group)
         return

@@ -48,6 +48,8 @@ class Side(NamedTuple):
     least, most : (Q,), extremes of its scores.  total : [mass, sum of squares of the classes' sizes].
     stamp, tally : (M,), the side that last had a value, and how many records of that side have it (classes only).
     s : (n + D,), cost of each column, of the nodes' records.  turn : [number of this side].
+    cell : (2, n), bounds of the cell of the node at hand, inf and -inf where boxes have the bounds of their records; a
+        side is as wide as its cell, or as its records where there are no cells.
     """
 
     low: FloatArray
@@ -62,6 +64,7 @@ class Side(NamedTuple):
     tally: IntArray
     s: FloatArray
     turn: IntArray
+    cell: FloatArray
 
 
 class Room(NamedTuple):
@@ -86,6 +89,7 @@ class Room(NamedTuple):
     lines: FloatArray
     top: FloatArray
     waiting: IntArray
+    cells: FloatArray
     places: int
 
 
@@ -98,6 +102,7 @@ class Tree(NamedTuple):
     gap: FloatArray
     waiting: IntArray
     counters: IntArray
+    cells: FloatArray
 
 
 def new_side(records: Records) -> Side:
@@ -121,6 +126,7 @@ def new_side(records: Records) -> Side:
         tally=np.zeros(values, dtype=np.int64),
         s=np.empty(n + columns),
         turn=np.zeros(1, dtype=np.int64),
+        cell=np.empty((2, n)),
     )
 
 
@@ -142,5 +148,6 @@ def new_room(records: Records, size: int, breadth: int, places: int) -> Room:
         lines=np.empty((2, size + 1)),
         top=np.empty((4, breadth)),
         waiting=np.empty(256, dtype=np.int64),
+        cells=np.empty((128, 2, n)),
         places=places,
     )
