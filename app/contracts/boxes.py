@@ -199,12 +199,13 @@ class BoxesSpec(ReleasingSpec):
     )
     dismiss_at_most: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.05,
-        description="`dismiss` and `mark`: largest share of records, whatever they weigh, that are left out, or not of "
-        "the core.",
+        description="Largest share of records, whatever they weigh, that are left out (`dismiss`, `weigh`), or not of "
+        "the core (`mark`).",
     )
     objective: Objective = Field(
         default=Objective.WITH_SHIFT,
-        description="Whether leaving records out is weighed against how it shifts the statistics, or not (`paper`).",
+        description="Whether leaving records out, or giving them less weight, is weighed against how it shifts the "
+        "statistics, or not (`paper`: then `dismiss_at_most` does not count either).",
     )
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."

@@ -104,6 +104,28 @@ def test_weighing_and_dismissing_narrow_what_keeping_leaves_wide(
     assert kept["statistical_uncertainty"] < dismissed["statistical_uncertainty"]
 
 
+def test_weights_with_the_shift_keep_nearly_all_and_the_means_of_all(
+    client: httpx.Client, adult: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, frame = adult
+    means = [{"kind": "mean", "of": [name]} for name in COLUMNS]
+    jobs = {
+        objective: ask(client, dataset_id, rare_records="weigh", objective=objective, statistics=means)
+        for objective in ("paper", "with_shift")
+    }
+    kept = {objective: job["result"]["kept"] / frame.height for objective, job in jobs.items()}
+    assert kept["paper"] < 0.7
+    assert 0.95 <= kept["with_shift"] < 1.0, "`dismiss_at_most`"
+    shift = {
+        objective: sum(one["weight"] * abs(one["shift"]) for one in job["result"]["statistics"])
+        for objective, job in jobs.items()
+    }
+    assert shift["with_shift"] < 0.25 * shift["paper"]
+    for objective, job in jobs.items():
+        provenance = client.get(f"/v1/releases/{job['release_id']}/provenance").json()
+        assert ("prices" in _names(provenance)) == (objective == "with_shift")
+
+
 def test_the_weight_is_one_number_per_box(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
     rows = released(client, ask(client, adult[0], rare_records="weigh"))
     per_box = rows.group_by("box").agg(pl.col("weight").n_unique().alias("weights"), pl.col("weight").first())

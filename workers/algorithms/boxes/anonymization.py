@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from surebox_verify.core.types import FloatArray
-from workers.algorithms.boxes import mixed_stages, stages
+from workers.algorithms.boxes import choosing, mixed_stages, stages
 from workers.algorithms.boxes.checks import check
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.mixed import partition as mixed_cutting
@@ -111,7 +111,7 @@ def _plain_step(state: PlainState, rng: np.random.Generator, derivatives: int) -
         case Bounding():
             return stages.bound(state, rng)
         case Choosing():
-            return stages.choose(state, derivatives)
+            return choosing.choose(state, derivatives)
         case Anticipating():
             return stages.anticipate(state, rng)
         case Comparing():

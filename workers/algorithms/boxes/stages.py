@@ -17,20 +17,19 @@ from surebox_verify.core.influence import (
     influence_squares,
     influences,
 )
-from surebox_verify.core.moments import add, begin, inflation, moments
+from surebox_verify.core.moments import add, begin
 from surebox_verify.core.types import FloatArray, SingleArray
 from surebox_verify.estimates import affordable, estimates, reading_steps
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.bounds import cells, outer_bounds, tight
+from workers.algorithms.boxes.choosing import chosen
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.published import published as as_published
 from workers.algorithms.boxes.published import with_content
-from workers.algorithms.boxes.rare import rarity
-from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import (
     Anticipating,
@@ -47,6 +46,7 @@ from workers.algorithms.boxes.state import (
     Cutting,
     Finished,
     Measuring,
+    rows_of_derivatives,
 )
 from workers.algorithms.boxes.uncertainty import record_delta, statistical_uncertainty
 
@@ -86,13 +86,9 @@ def _same_everywhere(field: Influences, state: Averaging) -> bool:
     return field.constant or state.request.partition == "mondrian"
 
 
-def _rows(field: Influences, derivatives: int) -> int:
-    return max(derivatives // (len(field.beta) + len(field.quadratic) + 4 * len(field.mean)), 1)
-
-
 def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
     """Influences of the next records; after the last one the partition begins."""
-    last = min(state.row + _rows(state.field, derivatives), len(state.x))
+    last = min(state.row + rows_of_derivatives(state.field, derivatives), len(state.x))
     block = state.x[state.row : last]
     state.squares[:] += influence_squares(state.field, block)
     if len(state.worth):
@@ -139,69 +135,7 @@ def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
         made = cells(state.x, state.partition, request.every_domain(state.x.shape[1]), keys)
         boxes = as_published(made, state.x, request)
     boxes = with_content(boxes, state.x, request, keys)
-    if request.rare_records == "keep":
-        return Anticipating(state.x, request, state.field, state.deviations, boxes, Chosen(None, state.field))
-    if request.rare_records == "mark" or (request.rare_records == "dismiss" and request.objective == "with_shift"):
-        return _core(state, boxes)
-    middles = rarity.middles(boxes, state.x, state.request.k)
-    criterion = rarity.rounded_moments(middles)
-    factor = inflation(len(state.x), state.request.ddof)
-    published = rarity.derivatives_at(criterion, state.request.statistics, factor)
-    sums = np.zeros((0 if published is None else len(published.omega), 2))
-    common = (state.x, state.request, state.field, state.deviations, boxes, criterion, published)
-    return Choosing(*common, np.zeros(len(boxes.counts)), sums, 0, np.arange(len(state.x)), middles)
-
-
-def _core(state: Bounding, boxes: Boxes) -> Anticipating:
-    """Mark the boxes of the core, or leave the others out."""
-    request = state.request
-    kept = core_boxes(
-        boxes,
-        request.statistics,
-        confidence=request.confidence,
-        at_most=request.dismiss_at_most,
-        ddof=request.ddof,
-    )
-    common = (request, state.field, state.deviations)
-    if request.rare_records == "mark":
-        return Anticipating(state.x, *common, boxes, Chosen(None, state.field, core=kept))
-    rows = np.flatnonzero(kept[boxes.box])
-    x = state.x[rows]
-    if not kept.all():
-        boxes = rarity.kept_boxes(boxes, kept, x)
-    field = rarity.derivatives_of_kept(request.statistics, moments(x, None, request.ddof), state.field)
-    return Anticipating(x, *common, boxes, Chosen(rows, field))
-
-
-def choose(state: Choosing, derivatives: int) -> Choosing | Anticipating:
-    """Judge the next boxes; after the last one leave the rare ones out, or weigh them.
-
-    Bounds that nobody declared shrink when boxes are left out. Weights must follow from the bounds as published: boxes
-    that stay are weighed again, by the same criterion, until none leaves.
-    """
-    published, criterion = state.published, state.criterion
-    if published is not None:
-        last = min(state.box + _rows(published, derivatives), len(state.g))
-        state.g[state.box : last] = rarity.box_uncertainty(published, state.boxes, state.box, last)
-        if state.middles is not None:
-            state.sums[:] += rarity.influence_sums(published, state.middles, state.box, last)
-        if last < len(state.g):
-            return replace(state, box=last)
-        if state.middles is not None:
-            criterion = rarity.with_statistical(criterion, published, state.sums, state.request.confidence)
-    choice = rarity.choose(state.request.rare_records, state.g, state.boxes, criterion)
-    x, boxes, rows, weights = state.x, state.boxes, state.rows, choice.weights
-    if not choice.kept.all():
-        kept = choice.kept[boxes.box]
-        x, rows = x[kept], rows[kept]
-        boxes = rarity.kept_boxes(boxes, choice.kept, x)
-        if weights is not None:
-            g = np.zeros(len(boxes.counts))
-            return replace(state, x=x, boxes=boxes, criterion=criterion, g=g, box=0, rows=rows, middles=None)
-    at = moments(x, None if weights is None else weights[boxes.box], state.request.ddof)
-    field = rarity.derivatives_of_kept(state.request.statistics, at, state.field)
-    chosen = Chosen(rows, field, weights, choice.optimum, criterion)
-    return Anticipating(x, state.request, state.field, state.deviations, boxes, chosen)
+    return chosen(state, boxes)
 
 
 def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
@@ -215,7 +149,7 @@ def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
 
 def compare(state: Comparing, derivatives: int) -> Comparing | Certifying:
     """Linear uncertainty over the next records."""
-    last = min(state.row + _rows(state.field, derivatives), len(state.x))
+    last = min(state.row + rows_of_derivatives(state.field, derivatives), len(state.x))
     chosen = state.chosen
     state.delta[:] += record_delta(chosen.field, state.x, state.boxes, state.row, last, chosen.weights)
     common = (state.x, state.request, state.field, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)

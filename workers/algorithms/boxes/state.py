@@ -78,7 +78,7 @@ class Bounding:
 class Choosing:
     """Boxes are judged, up to `box`; g and the sums of influences grow in place. `rows` as in `Chosen`.
 
-    `middles` are the boxes as points, for the criterion; None once that is settled.
+    `middles` are the boxes as points, for the criterion; None once that is settled. `allowed` records may still go.
     """
 
     x: FloatArray
@@ -93,6 +93,12 @@ class Choosing:
     box: int
     rows: IntArray
     middles: Boxes | None
+    allowed: float
+
+
+def rows_of_derivatives(field: Influences, derivatives: int) -> int:
+    """How many rows have so many derivatives."""
+    return max(derivatives // (len(field.beta) + len(field.quadratic) + 4 * len(field.mean)), 1)
 
 
 @dataclass(frozen=True)

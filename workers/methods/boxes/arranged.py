@@ -73,7 +73,8 @@ class Arrangement:
         numeric, nominal = self._places(self.order.numeric, spec), self._places(self.order.nominal, spec)
         boxes, chosen = outcome.boxes, outcome.chosen
         if chosen.criterion is not None:
-            chosen = replace(chosen, criterion=_restored(chosen.criterion, np.array(numeric, dtype=np.int64)))
+            where, of = np.array(numeric, dtype=np.int64), np.array(self.statistics, dtype=np.int64)
+            chosen = replace(chosen, criterion=_restored(chosen.criterion, where, of))
         return replace(
             outcome,
             boxes=replace(
@@ -153,9 +154,11 @@ def _code(value: Any, book: Codebook) -> int | None:
         return None
 
 
-def _restored(criterion: Criterion, where: NDArray[np.int64]) -> Criterion:
+def _restored(criterion: Criterion, where: NDArray[np.int64], statistics: NDArray[np.int64]) -> Criterion:
     correlation = criterion.correlation[np.ix_(where, where)]
-    return replace(criterion, mean=criterion.mean[where], deviation=criterion.deviation[where], correlation=correlation)
+    owner = None if criterion.owner is None else statistics[criterion.owner]
+    mean, deviation = criterion.mean[where], criterion.deviation[where]
+    return replace(criterion, mean=mean, deviation=deviation, correlation=correlation, owner=owner)
 
 
 def _rank(one: Statistic) -> tuple[str, tuple[int, ...], tuple[int, ...], float, float]:

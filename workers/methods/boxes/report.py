@@ -101,6 +101,9 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
             "correlation": criterion.correlation.tolist(),
             "uncertainty_of_one_record": criterion.statistical,
         }
+        if criterion.prices is not None and criterion.owner is not None:
+            of = [criterion.prices[criterion.owner == index].tolist() for index in range(len(spec.statistics or ()))]
+            found["weighed_by"]["prices"] = of
     return found
 
 

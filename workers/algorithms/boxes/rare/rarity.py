@@ -30,11 +30,9 @@ from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.influence import Influences, influences
 from surebox_verify.core.moments import Moments, moments
 from surebox_verify.core.statistics import Statistic, undefined_because
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.bounds import outer_bounds
 from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
-from workers.algorithms.boxes.rare.dismissal import dismiss
-from workers.algorithms.boxes.rare.weights import weigh
 from workers.algorithms.boxes.sides import Boxes
 
 RareRecords: TypeAlias = Literal["keep", "mark", "dismiss", "weigh"]
@@ -52,28 +50,18 @@ class Criterion:
     mean, deviation : (n,), moments of the box centres, rounded.
     correlation : (n, n), likewise; 0 beside a column whose centres all agree.
     statistical : A, rounded; 0 before it is known.
+    prices : (m,), of a unit of shift of each component, rounded; None where shifts do not count.
+    owner : (m,), the statistic of each.
+    reference : (m,), mean IF of all records, what shifts are from. Restricted.
     """
 
     mean: FloatArray
     deviation: FloatArray
     correlation: FloatArray
     statistical: float = 0.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Boxes to publish.
-
-    Attributes
-    ----------
-    kept : (B,).
-    weights : (B,), of each record of a box; `counts @ weights` is 1. None where records are not weighed.
-    optimum : lambda, None likewise.
-    """
-
-    kept: BoolArray
-    weights: FloatArray | None = None
-    optimum: float | None = None
+    prices: FloatArray | None = None
+    owner: IntArray | None = None
+    reference: FloatArray | None = None
 
 
 def middles(boxes: Boxes, x: FloatArray, k: int) -> Boxes:
@@ -136,14 +124,17 @@ def derivatives_at(criterion: Criterion, statistics: Sequence[Statistic], inflat
     Parameters
     ----------
     criterion : from `rounded_moments`.
-    statistics : what is asked.
+    statistics : what is asked; `owner` counts among them.
     inflation : N / (N - ddof) of all records.
     """
     sigma = criterion.deviation
     covariance = criterion.correlation * np.outer(sigma, sigma)
     at = Moments(criterion.mean, covariance, criterion.mean - sigma, criterion.mean + sigma, inflation)
-    defined = [one for one in statistics if undefined_because(one, at) is None]
-    return influences(defined, at) if defined else None
+    places = [index for index, one in enumerate(statistics) if undefined_because(one, at) is None]
+    if not places:
+        return None
+    found = influences([statistics[index] for index in places], at)
+    return replace(found, owner=np.array(places, dtype=np.int64)[found.owner])
 
 
 def box_uncertainty(field: Influences, boxes: PublishedBoxes, first: int, last: int) -> FloatArray:
@@ -227,24 +218,6 @@ def derivatives_of_kept(statistics: Sequence[Statistic], at: Moments, everywhere
     found = influences([plain[index] for index in places], at)
     defined = np.isin(everywhere.owner, places)
     return replace(found, omega=everywhere.omega[defined], owner=everywhere.owner[defined])
-
-
-def choose(rare: RareRecords, g: FloatArray, boxes: Boxes, criterion: Criterion) -> Choice:
-    """Dismiss or weigh.
-
-    Parameters
-    ----------
-    rare : what is asked.
-    g : (B,), `box_uncertainty` of all boxes.
-    boxes : the counts.
-    criterion : A.
-    """
-    if rare == "weigh":
-        found = weigh(g, boxes.counts, statistical=criterion.statistical)
-        return Choice(found.positive, found.weights, found.optimum)
-    if rare == "dismiss":
-        return Choice(dismiss(g, boxes.counts, statistical=criterion.statistical).kept)
-    return Choice(np.ones(len(boxes.counts), dtype=np.bool_))
 
 
 def kept_boxes(boxes: Boxes, kept: BoolArray, x: FloatArray) -> Boxes:

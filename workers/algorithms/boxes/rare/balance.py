@@ -1,0 +1,135 @@
+"""Fuzzy weights that also count how far they shift the statistics (science.md section 5, "Rare records").
+
+Notation as in rare.weights, and
+--------
+IF : (B, m), influence functions of the statistics' m components at the boxes' centres, less their means over all
+    records.
+omega : (m,), weights of the components.
+u : (m,), price of a unit of shift, from -omega to omega.
+
+J(w) = sum w g + A sqrt(sum w^2) + sum_c omega_c |sum w IF_c|.
+
+The last term is how far the statistics of the weighed records are from those of all, to first order: of means exactly.
+omega |t| is the most that u t is for u from -omega to omega. So the least J is min_w max_u, and this is max_u min_w
+(Sion 1958): what stands there is convex in w and linear in u, and both are from compact convex sets. The inner minimum
+is that of rare.weights with g + IF u in the place of g: its lambda(u) is concave and has the gradient sum w IF. Its
+maximum over u is found by a quasi-Newton search within bounds; the weights are again max(K (lambda - g - IF u), 0).
+
+Privacy: what weights follow from is published, boxes and u, A and the rounded moments of rare.rarity. In the means over
+all records boxes are points not beyond the k-th values, as they are there: where a price is inside its bounds, a shift
+is 0, and the centres of the weighed boxes tell these means.
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from surebox_verify.core.types import FloatArray, IntArray
+from workers.algorithms.boxes.rare.weights import Weights, weigh
+
+_EVALUATIONS = 200
+_HALVINGS = 6  # of the factor within which A is found
+
+
+def weigh_any(g: FloatArray, counts: IntArray, *, statistical: float) -> Weights:
+    """The fuzzy optimum for g that may be below 0: it moves with g, and the weights do not change."""
+    least = float(g.min())
+    found = weigh(g - least, counts, statistical=statistical)
+    return Weights(found.weights, found.optimum + least)
+
+
+def prices(
+    g: FloatArray,
+    influence: FloatArray,
+    omega: FloatArray,
+    counts: IntArray,
+    *,
+    statistical: float,
+    start: FloatArray | None = None,
+) -> FloatArray:
+    """The prices of shifts at which weights have the least J.
+
+    Parameters
+    ----------
+    g : (B,), finite, at least 0.
+    influence : (B, m), IF.
+    omega : (m,), at least 0.
+    counts : (B,), positive.
+    statistical : A, above 0.
+    start : (m,), prices to begin with.
+
+    Returns
+    -------
+    (m,) float64
+        u.
+    """
+    if len(omega) == 0 or not omega.any():
+        return np.zeros(len(omega))
+    scaled = influence * omega
+    unit = max(statistical / float(np.sqrt(counts.sum())), float(counts @ np.abs(g)) / float(counts.sum()))
+
+    def less(v: FloatArray) -> tuple[float, FloatArray]:
+        found = weigh_any(g + scaled @ v, counts, statistical=statistical)
+        return -found.optimum / unit, -((counts * found.weights) @ scaled) / unit
+
+    begin = (
+        np.zeros(len(omega)) if start is None else np.divide(start, omega, out=np.zeros(len(omega)), where=omega > 0)
+    )
+    options = {"maxfun": _EVALUATIONS, "ftol": 1e-12, "gtol": 1e-9}
+    found = minimize(less, begin, jac=True, method="L-BFGS-B", bounds=[(-1.0, 1.0)] * len(omega), options=options)
+    return np.asarray(found.x * omega)
+
+
+def balanced(
+    g: FloatArray, influence: FloatArray, omega: FloatArray, counts: IntArray, *, statistical: float, at_most: float
+) -> tuple[FloatArray, float]:
+    """Prices of shifts, and the least A, not below the given one, with which few enough records have no weight.
+
+    Parameters
+    ----------
+    g, influence, omega, counts : as for `prices`.
+    statistical : A, at least 0.
+    at_most : largest share of the records without a weight, in [0, 1).
+
+    Returns
+    -------
+    u, A
+        Rounded, for they are published: u to hundredths of omega towards 0, A upward to two digits.
+
+    Notes
+    -----
+    The larger A, the more alike are the weights: of all records alike in the end. A departure from the papers, whose
+    objective leaves out whatever is far from the middle.
+    """
+    allowed = at_most * float(counts.sum())
+
+    def tried(factor: float, start: FloatArray | None) -> tuple[FloatArray, float, bool]:
+        a = upward(base * factor)
+        found = prices(g, influence, omega, counts, statistical=a, start=start)
+        u = np.trunc(100.0 * found / np.where(omega > 0.0, omega, 1.0)) / 100.0 * omega
+        return u, a, without_weight(g + influence @ u, counts, a) <= allowed
+
+    base = statistical if statistical > 0.0 else max(float(np.ptp(g)), 1e-300)
+    low, high = 1.0, 1.0
+    u, a, enough = tried(high, None)
+    while not enough:
+        low, high = high, 2.0 * high
+        u, a, enough = tried(high, u)
+    for _ in range(_HALVINGS if high > low else 0):
+        middle = float(np.sqrt(low * high))
+        narrower = tried(middle, u)
+        if narrower[2]:
+            (u, a, _), high = narrower, middle
+        else:
+            low = middle
+    return u, a
+
+
+def without_weight(g: FloatArray, counts: IntArray, statistical: float) -> float:
+    """How many records the fuzzy optimum leaves without a weight."""
+    return float(counts[~weigh_any(g, counts, statistical=statistical).positive].sum())
+
+
+def upward(value: float) -> float:
+    """A positive number rounded upward to two digits."""
+    near = float(f"{value:.1e}")
+    return near if near >= value else float(f"{value * 1.05:.1e}")
