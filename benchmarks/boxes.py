@@ -20,9 +20,10 @@ import numpy as np
 
 from surebox_verify.core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.bounds import tight
+from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.state import BoxesRequest
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
@@ -42,9 +43,11 @@ def cut(
     method: partition.Method,
     demands: BoxConstraints | None = None,
     search: partition.Search = partition.USUAL,
+    cell: np.ndarray | None = None,
 ) -> tuple[partition.Partition, float, float]:
     start, longest = time.process_time(), 0.0
-    state = partition.init(x, k=k, worth=np.ones(x.shape[1]), method=method, demands=demands, search=search)
+    ones = np.ones(x.shape[1])
+    state = partition.init(x, k=k, worth=ones, method=method, demands=demands, search=search, cell=cell)
     while not partition.done(state):
         before = time.process_time()
         state = partition.step(state)
@@ -60,6 +63,12 @@ def adult() -> np.ndarray:
 def width(x: np.ndarray, found: partition.Partition) -> float:
     boxes = tight(x, found)
     return float(((boxes.upper - boxes.lower) / np.ptp(x, axis=0) * boxes.counts[:, None]).sum() / x.size)
+
+
+def cell_width(x: np.ndarray, found: partition.Partition) -> float:
+    """As `width`, of cells; none has a declared domain."""
+    boxes = cells(x, found, (None,) * x.shape[1], new_keys(x.shape[1], np.random.default_rng(1)))
+    return float((boxes.counts @ ((boxes.upper - boxes.lower) / np.ptp(x, axis=0))).sum() / x.size)
 
 
 def one_correlation(x: np.ndarray, method: partition.Method) -> float:
