@@ -95,15 +95,21 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
         if (made_from := getattr(spec, name)) is not None:
             found[name] = made_from
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
-        found["weighed_by"] = {
-            "mean": criterion.mean.tolist(),
-            "deviation": criterion.deviation.tolist(),
-            "correlation": criterion.correlation.tolist(),
-            "uncertainty_of_one_record": criterion.statistical,
-        }
-        if criterion.prices is not None and criterion.owner is not None:
-            of = [criterion.prices[criterion.owner == index].tolist() for index in range(len(spec.statistics or ()))]
-            found["weighed_by"]["prices"] = of
+        found["weighed_by"] = _weighed_by(spec, criterion)
+    return found
+
+
+def _weighed_by(spec: BoxesSpec, criterion: Criterion) -> dict[str, Any]:
+    """What weights follow from, beside the boxes; prices of shifts by statistic."""
+    found: dict[str, Any] = {
+        "mean": criterion.mean.tolist(),
+        "deviation": criterion.deviation.tolist(),
+        "correlation": criterion.correlation.tolist(),
+        "uncertainty_of_one_record": criterion.statistical,
+    }
+    if criterion.prices is not None and criterion.owner is not None:
+        of = range(len(spec.statistics or ()))
+        found["prices"] = [criterion.prices[criterion.owner == index].tolist() for index in of]
     return found
 
 
