@@ -4,14 +4,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes.content import Content, content_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.effort import MixedEffort
 from workers.algorithms.boxes.partition.mixed.partition import MixedState
+from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Hierarchy, NominalColumn, NumericColumn
 from workers.algorithms.boxes.state import MixedCutting
+from workers.algorithms.core.errors import (
+    InfeasibleAlphaError,
+    InfeasibleDiversityError,
+    InfeasibleKError,
+    SuppressionError,
+)
+
+REFUSED = (
+    InfeasibleAlphaError,
+    InfeasibleDiversityError,
+    InfeasibleKError,
+    InvalidColumnError,
+    SuppressionError,
+    UndefinedStatisticError,
+)
 
 TREE = Hierarchy(np.array([5, 5, 6, 6, 6, 7, 7, 7], dtype=np.int32))  # {0, 1} and {2, 3, 4} below the root
 
@@ -105,7 +123,24 @@ def drawn(seed: int) -> Case:
         floor=0.03,
     )
     request = _rare(request, np.random.default_rng(seed + 10**6))
-    return Case(x, _large(request, np.random.default_rng(seed + 2 * 10**6)))
+    request = _large(request, np.random.default_rng(seed + 2 * 10**6))
+    return Case(x, with_content(request, n + d, np.random.default_rng(seed + 3 * 10**6)))
+
+
+def with_content(request: BoxesRequest, columns: int, rng: np.random.Generator) -> BoxesRequest:
+    """Means inside boxes for most requests that may have them, under a secret that checks know."""
+    chosen: Content = ("bounds", "rounded_means", "rounded_means", "means")[rng.integers(4)]
+    request = replace(
+        request,
+        mean_rounding=float(rng.choice([0.5, 1.0, 1.0, 1.0, 2.0])),
+        percentage=float(rng.choice([10.0, 40.0])),
+        keys=new_keys(columns, rng),
+    )
+    if chosen == "bounds" or request.survey is not None or request.rare_records != "keep":
+        return request
+    steps = tuple(column.step for column in request.columns)
+    refused = content_fault(chosen, request.k, request.bounds, steps) is not None
+    return replace(request, content="rounded_means" if refused else chosen)
 
 
 def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:

@@ -5,20 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.errors import InvalidColumnError
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import Estimate
-from tests.algorithms.boxes.mixed_tables import Case, Nodes, drawn, followed
+from tests.algorithms.boxes.mixed_contents import check_content
+from tests.algorithms.boxes.mixed_tables import REFUSED, Case, Nodes, drawn, followed
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.request import BoxesOutcome
-from workers.algorithms.core.errors import (
-    InfeasibleAlphaError,
-    InfeasibleDiversityError,
-    InfeasibleKError,
-    SuppressionError,
-)
 
-REFUSED = (InfeasibleAlphaError, InfeasibleDiversityError, InfeasibleKError, InvalidColumnError, SuppressionError)
 MAY_SAY_NOTHING = {"domain_mean", "covariance", "variance"}  # of sets or pairs of columns that no box may have
 
 
@@ -193,6 +186,7 @@ def check(case: Case) -> Nodes | None:
         check_disjoint(outcome, whole)
     if request.bounds == "cells" and not request.patterns and dismissed == 0:
         check_tiling(outcome, whole)
+    check_content(case, outcome, rows)
     check_ranges(case, outcome, rows)
     return nodes
 

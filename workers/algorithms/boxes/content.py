@@ -7,12 +7,15 @@ s : sum over the records of x - m; between 0 and c w, or between w and (c - 1) w
 rho : width of the interval of a sum, in widths of the box; f : rows that a person has at most.
 omega : rho w f, or ceil(rho max(2 w/h, w/h + 1) f) whole numbers of steps.
 u : in [0, 1), a function of the column's secret and the box.
+A : r (w/h - g + 1), least sum in steps where r records are among the g greatest multiples of a box.
 
 `rounded_means`: the possible sums are divided by the points low + (u + i) omega into cells, and the cell that holds s
 is published. The division follows from the box and the secret alone, so what is left out says nothing of the records:
 a box whose sums are all in one cell has no mean. The first and the last cell are joined to their neighbour where they
 are shorter than omega / 2 or hold one multiset only: else a sum at an end would say every value. The same box has the
-same cells in every release. `means`: every sum is a cell of its own. Of whole numbers the three sums at either end are
+same cells in every release. A `snug` bound that moved says that records share the last step of its grid, so that no sum
+of whole numbers is below A, or above c w - A: no cell of whole numbers ends next to these two sums, for either, alone in
+it, would say every value. `means`: every sum is a cell of its own. Of whole numbers the three sums at either end are
 one cell, for sums 0 and 1 say all values; width 1 says all values by any sum, and such boxes have no mean. Where the p
 %-rule fails there is none either: the largest value could be told within p % by whoever has the second largest.
 
@@ -36,6 +39,21 @@ Content: TypeAlias = Literal["bounds", "rounded_means", "means"]
 _LEAST_K = 4  # of exact means: with fewer, who knows two has the rest
 _ENDS = 3  # sums of whole numbers at either end that are one cell of exact means
 _BITS = 2.0**-64
+_NEAR = 1e-9  # of a step, within which a multiple is one
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How `snug` bounds moved, where they did.
+
+    Attributes
+    ----------
+    grids : of each column the step of its grid; None where it has none.
+    sharing : r, records that share the outermost step.
+    """
+
+    grids: tuple[float | None, ...]
+    sharing: int
 
 
 @dataclass(frozen=True)
@@ -73,6 +91,7 @@ def mean_intervals(
     rounding: float = 1.0,
     percentage: float = 10.0,
     rows_of_person: int = 1,
+    drawn: Drawn | None = None,
 ) -> MeanIntervals:
     """Intervals of the means of all boxes.
 
@@ -87,6 +106,7 @@ def mean_intervals(
     rounding : rho.
     percentage : p of the p %-rule, for `means`.
     rows_of_person : f.
+    drawn : how bounds were drawn in; None where they are not `snug`.
 
     Notes
     -----
@@ -105,7 +125,8 @@ def mean_intervals(
         rise = np.add.reduceat(values - np.repeat(base, boxes.counts), starts)
         if content == "rounded_means":
             share = _offsets(keys[j], digests)
-            cells = _rounded(rise, boxes.counts, high - low, step, share, rounding * rows_of_person, attained=attained)
+            rho, least = rounding * rows_of_person, _least_sums(high - low, step, drawn, j)
+            cells = _rounded(rise, boxes.counts, high - low, step, share, rho, least, attained=attained)
         else:
             cells = _exact(rise, boxes.counts, high - low, step)
             there &= ~_dominated(values, boxes, order, starts, percentage)
@@ -137,6 +158,16 @@ def _offsets(key: np.ndarray, digests: list[bytes]) -> FloatArray:
     return np.array([min(int.from_bytes(each, "little") * _BITS, 1.0 - 2.0**-53) for each in drawn])
 
 
+def _least_sums(width: FloatArray, step: float | None, drawn: Drawn | None, column: int) -> tuple[FloatArray, ...]:
+    """A of each box, for each g that a step of the grid may hold."""
+    grid = None if drawn is None else drawn.grids[column]
+    if drawn is None or grid is None or step is None:
+        return ()
+    multiples = grid / step
+    held = {float(np.floor(multiples + _NEAR)), float(np.ceil(multiples - _NEAR))}
+    return tuple(np.maximum(drawn.sharing * (np.rint(width / step) - g + 1.0), 0.0) for g in sorted(held))
+
+
 def _rounded(
     rise: FloatArray,
     counts: np.ndarray,
@@ -144,6 +175,7 @@ def _rounded(
     step: float | None,
     share: FloatArray,
     rho: float,
+    least_sums: tuple[FloatArray, ...],
     *,
     attained: bool,
 ) -> tuple[FloatArray, FloatArray]:
@@ -152,14 +184,15 @@ def _rounded(
     last = width * (counts - 1.0 if attained else counts)
     if step is None:
         omega = np.where(width > 0.0, rho * width, 1.0)
-        return _cell(rise, first, last, first + share * omega, omega, 0.5 * omega, 0.0)
+        return _cell(rise, first, last, first + share * omega, omega, 0.5 * omega, 0.0, [])
     whole = np.rint(width / step)
     number = np.maximum(np.ceil(rho * np.maximum(2.0 * whole, whole + 1.0)), 2.0)
     offset = np.floor(share * number)
     least = np.maximum(np.ceil(0.5 * number), 2.0)
     unit = np.rint(first / step), np.rint(last / step)
     # a boundary before the whole number t stands at t - 1/2
-    low, high = _cell(np.rint(rise / step), unit[0] - 0.5, unit[1] + 0.5, unit[0] - 0.5 + offset, number, least, 0.5)
+    start, barred = unit[0] - 0.5 + offset, [end for a in least_sums for end in (a + 0.5, unit[1] - a - 0.5)]
+    low, high = _cell(np.rint(rise / step), unit[0] - 0.5, unit[1] + 0.5, start, number, least, 0.5, barred)
     return (low + 0.5) * step, (high - 0.5) * step
 
 
@@ -171,15 +204,19 @@ def _cell(
     omega: FloatArray,
     least: FloatArray,
     play: float,
+    barred: list[FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Ends of the cell that holds each value, of [low, high] divided at start + i omega."""
+    """Ends of the cell that holds each value, of [low, high] divided at start + i omega but where that is barred."""
     first = np.where(start - low >= least, 0.0, 1.0)
     last = np.floor((high - least - start) / omega)
     index = np.clip(np.floor((value - start + 0.25 * play) / omega), -1.0, None)
-    none = last < first
     below = np.minimum(index, last)
     after = np.maximum(index + 1.0, first)
-    lower = np.where(index >= first, start + below * omega, low)
+    for ends in barred * len(barred):  # the next one may be barred too
+        below -= start + below * omega == ends
+        after += start + after * omega == ends
+    none = (below < first) & (after > last)
+    lower = np.where(below >= first, start + below * omega, low)
     upper = np.where(after <= last, start + after * omega, high)
     return np.where(none, np.nan, lower), np.where(none, np.nan, upper)
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from surebox_verify.core.types import FloatArray, IndexArray
-from workers.algorithms.boxes.content import mean_intervals
+from workers.algorithms.boxes.content import Drawn, mean_intervals
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NumericColumn
-from workers.algorithms.boxes.snug import snug
+from workers.algorithms.boxes.snug import grid_step, snug
 from workers.algorithms.boxes.tiles import numbered, on_grid, outer
 
 
@@ -48,6 +48,9 @@ def with_content(boxes: Boxes, x: FloatArray, request: BoxesRequest, keys: KeyAr
     if request.content == "bounds":
         return boxes
     columns = request.columns or (NumericColumn(),) * x.shape[1]
+    drawn = None
+    if request.bounds == "snug":
+        drawn = Drawn(tuple(grid_step(column) for column in columns), request.snug_records)
     found = mean_intervals(
         x,
         boxes,
@@ -58,6 +61,7 @@ def with_content(boxes: Boxes, x: FloatArray, request: BoxesRequest, keys: KeyAr
         rounding=request.mean_rounding,
         percentage=request.percentage,
         rows_of_person=_rows_of_person(request.demands.persons),
+        drawn=drawn,
     )
     ranks = np.array([column.ranks is not None for column in columns], dtype=np.bool_)
     return replace(boxes, means=(np.where(ranks, np.nan, found.lower), np.where(ranks, np.nan, found.upper)))

@@ -57,9 +57,9 @@ def snug(
     starts = np.concatenate([[0], np.cumsum(boxes.counts)[:-1]]).astype(np.int64)
     lower, upper = boxes.lower.copy(), boxes.upper.copy()
     for i, column in enumerate(columns):
-        if column.snug is None:
+        h = grid_step(column)
+        if h is None:
             continue
-        h = max(column.snug, _LEAST_STEPS * (column.step or 0.0))
         cell = _cells(x[order, i], h)
         first, last = np.minimum.reduceat(cell, starts), np.maximum.reduceat(cell, starts)
         below = np.where(_shared(cell, first, boxes.counts, starts) >= sharing, _start(first, h), -np.inf)
@@ -70,6 +70,11 @@ def snug(
         for cells, column in zip(boxes.sets, nominal, strict=True)
     )
     return replace(boxes, lower=lower, upper=upper, sets=sets)
+
+
+def grid_step(column: NumericColumn) -> float | None:
+    """Step h of the grid of a column; None where it has none."""
+    return None if column.snug is None else max(column.snug, _LEAST_STEPS * (column.step or 0.0))
 
 
 def _start(cell: FloatArray, h: float) -> FloatArray:
