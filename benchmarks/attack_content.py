@@ -1,0 +1,134 @@
+"""What means inside boxes leave to whoever knows all records of a box but one.
+
+    PYTHONPATH=. python benchmarks/attack_content.py [--secrets 3]
+
+Adult's six numeric columns, the CASC census and Tarragona's companies, k = 5, means asked, `optimal`; each with its
+values as whole numbers and as real ones. Who knows all records of a box but one subtracts them from the published
+interval of their sum: what is left of the last one's values is a part of the box, its width for real numbers, the
+number of its values for whole ones. Printed are the share of the values whose box has a mean, the part that is left
+on average, over all values and over those whose box has a mean, the share of the values that are told exactly, and the
+least average of a column. Values that the bounds tell have nothing to lose and are not counted: those of boxes of no width,
+and with `tight` a least or greatest value that no other record of the box has. Averages are over several secrets.
+
+For `means` see the same: nothing is left but where the rules publish no mean, or three sums together. Ends with 1 where
+`rounded_means` leaves less than half on average.
+"""
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+from mixed_boxes import SHARED, SIX, anonymized, lines
+
+from surebox_verify.core.statistics import Statistic
+from workers.algorithms.boxes.content import content_fault
+from workers.algorithms.boxes.partition.places import new_keys
+from workers.algorithms.boxes.request import BoxesRequest
+from workers.algorithms.boxes.sides import Boxes, NumericColumn
+
+K = 5
+LEAST = 0.5  # of a box, on average
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of each value that bounds leave `open`; whether it is one value, whether the box has a mean."""
+
+    open: np.ndarray
+    part: np.ndarray
+    one: np.ndarray
+    told: np.ndarray
+    column: np.ndarray
+
+
+def tables() -> dict[str, np.ndarray]:
+    """Complete records of whole numbers."""
+    found = {"Adult": np.array([[float(row[i]) for i in SIX] for row in lines()])}
+    for name, file in (("CASC", "CASCrefmicrodata.csv"), ("Tarragona", "Tarragona.csv")):
+        found[name] = np.loadtxt(SHARED / "sdc" / file, delimiter=",", skiprows=1)
+    return found
+
+
+def told_by_bounds(x: np.ndarray, boxes: Boxes, *, attained: bool) -> np.ndarray:
+    """Values of boxes of no width; where ends are attained, an end that no other record of the box has."""
+    found = (boxes.upper == boxes.lower)[boxes.box]
+    for ends in (boxes.lower, boxes.upper) if attained else ():
+        at = x == ends[boxes.box]
+        with_it = np.stack([np.bincount(boxes.box, weights=column) for column in at.T], axis=1)
+        found |= at & (with_it[boxes.box] == 1.0)
+    return found
+
+
+def left(x: np.ndarray, boxes: Boxes, *, whole: bool, attained: bool) -> Left:
+    """What who knows the others is left with, from what is published and from nothing else."""
+    assert boxes.means is not None
+    sums = np.stack([np.bincount(boxes.box, weights=column) for column in x.T], axis=1)
+    others = sums[boxes.box] - x
+    low, high, least, most = (each[boxes.box] for each in (boxes.lower, boxes.upper, *boxes.means))
+    count = boxes.counts[boxes.box][:, None]
+    told = ~np.isnan(least)
+    first = np.where(told, np.maximum(least * count - others, low), low)
+    last = np.where(told, np.minimum(most * count - others, high), high)
+    wide = ~told_by_bounds(x, boxes, attained=attained)
+    if whole:
+        # whole numbers are far below 2^53, and the ends are off by far less than 0.01
+        values = np.floor(last + 0.01) - np.ceil(first - 0.01) + 1.0
+        assert (values[wide] >= 1.0).all()
+        part, one = values[wide] / (high - low + 1.0)[wide], values[wide] == 1.0
+    else:
+        part = np.clip((last - first)[wide] / (high - low)[wide], 0.0, 1.0)
+        one = part < 1e-9
+    return Left(wide.ravel(), part, one, told[wide], np.nonzero(wide)[1])
+
+
+def attacked(x: np.ndarray, content: str, bounds: str, snug_records: int, *, whole: bool, secrets: int) -> Left | None:
+    """Of a table, over several secrets; None where the rules refuse it."""
+    n = x.shape[1]
+    extent = np.ptp(x, axis=0)
+    step = 1.0 if whole else None
+    if content_fault(content, K, bounds, (step,) * n) is not None:  # type: ignore[arg-type]
+        return None
+    found = []
+    for seed in range(secrets):
+        request = BoxesRequest(
+            K,
+            tuple(Statistic("mean", (i,), 1.0 / extent[i]) for i in range(n)),
+            bounds=bounds,  # type: ignore[arg-type]
+            columns=tuple(NumericColumn(step, float(0.01 * extent[i])) for i in range(n)),
+            snug_records=snug_records,
+            content=content,  # type: ignore[arg-type]
+            keys=new_keys(n, np.random.default_rng(seed)),
+        )
+        outcome, _ = anonymized(x, request)
+        found.append(left(x, outcome.boxes, whole=whole, attained=bounds == "tight"))
+    return Left(*(np.concatenate([getattr(one, name) for one in found]) for name in Left.__dataclass_fields__))
+
+
+def main() -> int:
+    """Attack, and say what is left."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--secrets", type=int, default=3)
+    given = parser.parse_args()
+    failed = 0
+    for name, x in tables().items():
+        for whole in (True, False):
+            for bounds, sharing in (("cells", 1), ("snug", 1), ("snug", 2), ("tight", 1)):
+                for content in ("rounded_means", "means"):
+                    said = f"{name}, {'whole' if whole else 'real '}, {bounds} {sharing}, {content}"
+                    rest = attacked(x, content, bounds, sharing, whole=whole, secrets=given.secrets)
+                    if rest is None:
+                        print(f"{said}: refused", flush=True)
+                        continue
+                    columns = np.bincount(rest.column, rest.part) / np.maximum(np.bincount(rest.column), 1)
+                    means = rest.part.mean(), rest.part[rest.told].mean() if rest.told.any() else np.nan
+                    print(
+                        f"{said}: {rest.open.mean():.1%} open, {rest.told.mean():.1%} of these have means; "
+                        f"left {means[0]:.3f}, with means {means[1]:.3f}, told exactly {rest.one.mean():.2%}, least column {columns.min():.3f}",
+                        flush=True,
+                    )
+                    failed += content == "rounded_means" and min(means) < LEAST
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
