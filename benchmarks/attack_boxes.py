@@ -4,10 +4,10 @@
 
 Each table is anonymized with demands drawn at random; k, l, t, alpha, persons, kept classes, membership, disjointness
 of its boxes, that cells leave no place free, that each certain range holds the value, and what means inside boxes say,
-are checked against their definitions (tests/algorithms/boxes/test_mixed.py). With every twentieth goes a tiny table of
-whole numbers, of which all data that fit boxes and means are gone through: certain ranges hold for them all. Half of the tables are cut as very many records are: their nodes
-beyond a few records by halves (`fast`) or by a sample (`optimal`). Prints the seed and the place of whatever fails, and
-ends with 1 then.
+are checked against their definitions (tests/algorithms/boxes/test_mixed.py). Half of the tables are cut as very many
+records are: their nodes beyond a few records by halves (`fast`) or by a sample (`optimal`). With every twentieth goes a
+tiny table of whole numbers, of which all data that fit boxes and means are gone through: certain ranges hold for all.
+Prints the seed and the place of whatever fails, and ends with 1 then.
 """
 
 import argparse

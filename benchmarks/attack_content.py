@@ -7,8 +7,9 @@ values as whole numbers and as real ones. Who knows all records of a box but one
 interval of their sum: what is left of the last one's values is a part of the box, its width for real numbers, the
 number of its values for whole ones. Printed are the share of the values whose box has a mean, the part that is left
 on average, over all values and over those whose box has a mean, the share of the values that are told exactly, and the
-least average of a column. Values that the bounds tell have nothing to lose and are not counted: those of boxes of no width,
-and with `tight` a least or greatest value that no other record of the box has. Averages are over several secrets.
+least average of a column. Values that the bounds tell have nothing to lose and are not counted: those of boxes of no
+width, and with `tight` a least or greatest value that no other record of the box has. Averages are over several
+secrets.
 
 For `means` see the same: nothing is left but where the rules publish no mean, or three sums together. Ends with 1 where
 `rounded_means` leaves less than half on average.
@@ -121,11 +122,9 @@ def main() -> int:
                         continue
                     columns = np.bincount(rest.column, rest.part) / np.maximum(np.bincount(rest.column), 1)
                     means = rest.part.mean(), rest.part[rest.told].mean() if rest.told.any() else np.nan
-                    print(
-                        f"{said}: {rest.open.mean():.1%} open, {rest.told.mean():.1%} of these have means; "
-                        f"left {means[0]:.3f}, with means {means[1]:.3f}, told exactly {rest.one.mean():.2%}, least column {columns.min():.3f}",
-                        flush=True,
-                    )
+                    shares = f"{rest.open.mean():.1%} open, {rest.told.mean():.1%} of these have means"
+                    parts = f"left {means[0]:.3f}, with means {means[1]:.3f}, least column {columns.min():.3f}"
+                    print(f"{said}: {shares}; {parts}, told exactly {rest.one.mean():.2%}", flush=True)
                     failed += content == "rounded_means" and min(means) < LEAST
     return 1 if failed else 0
 

@@ -14,8 +14,8 @@ is published. The division follows from the box and the secret alone, so what is
 a box whose sums are all in one cell has no mean. The first and the last cell are joined to their neighbour where they
 are shorter than omega / 2 or hold one multiset only: else a sum at an end would say every value. The same box has the
 same cells in every release. A `snug` bound that moved says that records share the last step of its grid, so that no sum
-of whole numbers is below A, or above c w - A: no cell of whole numbers ends next to these two sums, for either, alone in
-it, would say every value. `means`: every sum is a cell of its own. Of whole numbers the three sums at either end are
+of whole numbers is below A, or above c w - A: no cell of whole numbers ends next to these two sums, for either would,
+alone in it, say every value. `means`: every sum is a cell of its own. Of whole numbers the three sums at either end are
 one cell, for sums 0 and 1 say all values; width 1 says all values by any sum, and such boxes have no mean. Where the p
 %-rule fails there is none either: the largest value could be told within p % by whoever has the second largest.
 
