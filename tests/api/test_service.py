@@ -1,9 +1,11 @@
 """Alive, ready, and the numbers: what is missing is named, what is counted is right and cheap."""
 
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import event, text
