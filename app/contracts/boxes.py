@@ -204,8 +204,8 @@ class BoxesSpec(ReleasingSpec):
     )
     objective: Objective = Field(
         default=Objective.WITH_SHIFT,
-        description="Whether leaving records out, or giving them less weight, is weighed against how it shifts the "
-        "statistics, or not (`paper`: then `dismiss_at_most` does not count either).",
+        description="`dismiss`, `weigh`: whether leaving records out, or giving them less weight, is weighed against "
+        "how it shifts the statistics, or not (`paper`: then `dismiss_at_most` does not count either).",
     )
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."

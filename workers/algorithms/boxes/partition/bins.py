@@ -13,7 +13,7 @@ import numpy as np
 from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
-from workers.algorithms.boxes.partition.kernels import cut_at_multiple, score_axes
+from workers.algorithms.boxes.partition.kernels import copy_cell, cut_at_multiple, score_axes
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.selection import is_open, middle
 from workers.algorithms.boxes.partition.tree import Records
@@ -112,9 +112,7 @@ def _border(
 ) -> tuple[float, int, float, float]:
     """Cheapest border of the bins: predicted cost, records below, ends of the gap; infinite where none leaves k."""
     side = np.empty((6, price.shape[1]))
-    for i in range(side.shape[1]):
-        side[4, i] = cell[0, i]
-        side[5, i] = cell[1, i]
+    copy_cell(cell, side[4:])
     celled = cell[0, axis] <= cell[1, axis]
     cost = np.empty(_BINS)
     below = np.full(_BINS + 1, -np.inf)

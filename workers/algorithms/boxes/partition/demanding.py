@@ -18,8 +18,8 @@ from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.gain import sizes_uncut
-from workers.algorithms.boxes.partition.kernels import better, branch, cut_at_median, cut_at_multiple, widest
-from workers.algorithms.boxes.partition.optimal import divide, enter, go_on
+from workers.algorithms.boxes.partition.kernels import better, branch, copy_cell, cut_at_median, cut_at_multiple, widest
+from workers.algorithms.boxes.partition.optimal import divide, go_on
 from workers.algorithms.boxes.partition.selection import is_open
 from workers.algorithms.boxes.partition.tree import Block, Records, Rules, Tree
 
@@ -81,7 +81,7 @@ def grow_ruled(
         if m < 2 * k:
             continue
         span = (whole(0), s, e)
-        enter(side, tree.cells, counters[1])
+        copy_cell(tree.cells[counters[1]], side[4:])
         sizes_uncut(rows, records.worth, records.price, index, span, side)
         for i in range(n):
             score[i] = side[3, i]

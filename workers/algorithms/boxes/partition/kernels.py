@@ -170,14 +170,20 @@ def split_rows(
 
 
 @inner_kernel
+def copy_cell(source: FloatArray, target: FloatArray) -> None:
+    """Copy lower and upper bounds, (2, n) each."""
+    for i in range(source.shape[1]):
+        target[0, i] = source[0, i]
+        target[1, i] = source[1, i]
+
+
+@inner_kernel
 def divide_cell(cells: FloatArray, at: int, axis: int, border: float, lower_first: bool) -> None:
     """Replace the cell at a place by its two parts about a border, at this place and the next.
 
     The cells of both are whole where the axis is no numeric column.
     """
-    for i in range(cells.shape[2]):
-        cells[at + 1, 0, i] = cells[at, 0, i]
-        cells[at + 1, 1, i] = cells[at, 1, i]
+    copy_cell(cells[at], cells[at + 1])
     if axis >= cells.shape[2]:
         return
     lower, upper = (at, at + 1) if lower_first else (at + 1, at)

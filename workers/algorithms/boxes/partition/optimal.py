@@ -19,7 +19,7 @@ from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, truth, whole
 from workers.algorithms.boxes.partition.bins import coarse
 from workers.algorithms.boxes.partition.gain import candidates, clear, extend, sizes
-from workers.algorithms.boxes.partition.kernels import branch, divide_cell, split_rows
+from workers.algorithms.boxes.partition.kernels import branch, copy_cell, divide_cell, split_rows
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.selection import middle
 from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
@@ -117,14 +117,6 @@ def _cost(
 
 
 @inner_kernel
-def enter(side: FloatArray, cells: FloatArray, at: int) -> None:
-    """Sides are those of the node whose cell is at a place."""
-    for i in range(side.shape[1]):
-        side[4, i] = cells[at, 0, i]
-        side[5, i] = cells[at, 1, i]
-
-
-@inner_kernel
 def _border(records: Records, block: Block, axis: int, place: int) -> float:
     """Where a cut of the trial before a place along an axis is reckoned to lie."""
     rows, base, run = records.rows, block.span[0], block.trial
@@ -147,9 +139,7 @@ def _carried(
 ) -> tuple[float, int]:
     """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound."""
     trial, waiting, cells, side = block.trial, block.waiting, block.cells, block.side
-    for i in range(cell.shape[1]):
-        cells[0, 0, i] = cell[0, i]
-        cells[0, 1, i] = cell[1, i]
+    copy_cell(cell, cells[0])
     divide_cell(cells, whole(0), axis, _border(records, block, axis, s + p), truth(False))
     waiting[0] = s + p
     waiting[1] = e
@@ -161,7 +151,7 @@ def _carried(
     while top > 0 and total < bound:
         top -= 2
         s, e = waiting[top], waiting[top + 1]
-        enter(side, cells, top // 2)
+        copy_cell(cells[top // 2], side[4:])
         found, exact = 0, False
         if e - s >= 2 * k:
             found, exact = candidates(records, block, rules, trial, s, e, k, axes, whole(1))
@@ -225,7 +215,7 @@ def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Bloc
         s, e = tree.span[node, 0] - base, tree.span[node, 1] - base
         if e - s < 2 * k:
             continue
-        enter(block.side, tree.cells, counters[1])
+        copy_cell(tree.cells[counters[1]], block.side[4:])
         breadth = effort.breadth if 3 * k <= e - s <= effort.reach else whole(1)
         found, exact = candidates(records, block, rules, index, s, e, k, effort.axes, breadth)
         counters[2] += (e - s) * each

@@ -11,7 +11,7 @@ from surebox_verify.boxes import PublishedBoxes
 from surebox_verify.core.influence import Influences
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.rare.adding import influence_values
-from workers.algorithms.boxes.rare.balance import balanced, upward, weigh_any, without_weight
+from workers.algorithms.boxes.rare.balance import balanced, upward, weigh_any
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.sides import Boxes
@@ -86,9 +86,10 @@ def weighed(g: FloatArray, boxes: Boxes, criterion: Criterion, field: Influences
         found = weigh_any(g, counts, statistical=statistical)
         return Choice(found.positive, criterion, found.weights, found.optimum)
     cost = g + _influences(field, boxes, criterion) @ criterion.prices
-    while without_weight(cost, counts, statistical) > allowed:
-        statistical = upward(1.1 * statistical)
     found = weigh_any(cost, counts, statistical=statistical)
+    while counts[~found.positive].sum() > allowed:
+        statistical = upward(1.1 * statistical)
+        found = weigh_any(cost, counts, statistical=statistical)
     optimum = found.optimum - float(criterion.reference @ criterion.prices)
     return Choice(found.positive, replace(criterion, statistical=statistical), found.weights, optimum)
 

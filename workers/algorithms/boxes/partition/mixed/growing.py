@@ -8,11 +8,10 @@ import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
-from workers.algorithms.boxes.partition.kernels import divide_cell
+from workers.algorithms.boxes.partition.kernels import copy_cell, divide_cell
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays
-from workers.algorithms.boxes.partition.mixed.measure import enter
 from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree
 from workers.algorithms.boxes.partition.mixed.widths import by_width
 from workers.algorithms.boxes.partition.selection import middle
@@ -71,9 +70,7 @@ def _carried(
     The node's records stand in `line` as the cut orders them.
     """
     trial, waiting, cells = room.trial, room.waiting, room.cells
-    for i in range(cell.shape[1]):
-        cells[0, 0, i] = cell[0, i]
-        cells[0, 1, i] = cell[1, i]
+    copy_cell(cell, cells[0])
     divide_cell(cells, whole(0), axis, _border(records, room, base, axis, p), truth(False))
     waiting[0] = s + p
     waiting[1] = e
@@ -85,7 +82,7 @@ def _carried(
     while top > 0 and total < bound:
         top -= 2
         s, e = waiting[top], waiting[top + 1]
-        enter(side, cells, top // 2)
+        copy_cell(cells[top // 2], side.cell)
         found, exact = 0, False
         if e - s >= 2 * k:
             found, exact = candidates(
@@ -215,7 +212,7 @@ def grow_block(
         s, e = tree.span[node, 0] - base, tree.span[node, 1] - base
         if e - s < 2 * k:
             continue
-        enter(side, tree.cells, counters[1])
+        copy_cell(tree.cells[counters[1]], side.cell)
         if method != OPTIMAL:
             counters[2] += 3 * (e - s) * each
             if not by_width(

@@ -8,7 +8,7 @@ boxes, so a record of the side has room for sum n_c^2 / (n k) on average.
 import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray, whole
+from surebox_verify.core.types import whole
 from workers.algorithms.boxes.partition.mixed.records import Records, Side
 
 
@@ -27,14 +27,6 @@ def clear(side: Side) -> None:
         side.least[q] = np.inf
         side.most[q] = -np.inf
     side.total[0] = side.total[1] = 0.0
-
-
-@inner_kernel
-def enter(side: Side, cells: FloatArray, at: int) -> None:
-    """Sides are those of the node whose cell is at a place."""
-    for i in range(side.cell.shape[1]):
-        side.cell[0, i] = cells[at, 0, i]
-        side.cell[1, i] = cells[at, 1, i]
 
 
 @inner_kernel
