@@ -45,9 +45,12 @@ class Client:
                 self._http.post("/v1/datasets", params={"name": source.name}, content=file, headers=headers)
             )
 
-    def run(self, spec: dict[str, Any], *, shown: Callable[[float, str], None]) -> dict[str, Any]:
-        """Run a job to its end and return it with its whole result under `result`."""
-        job = self._json(self._http.post("/v1/anonymizations", json=spec))
+    def submit(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """Ask for an anonymization; the job as it was accepted."""
+        return self._json(self._http.post("/v1/anonymizations", json=spec))
+
+    def finished(self, job: dict[str, Any], *, shown: Callable[[float, str], None]) -> dict[str, Any]:
+        """Wait for the end of a job and return it with its whole result under `result`."""
         while job["state"] not in FINISHED:
             shown(job["progress"]["fraction"], job["progress"]["stage"])
             time.sleep(0.1)

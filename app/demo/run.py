@@ -61,11 +61,11 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
     if source.statistics:
         spec |= {"statistics": source.statistics, "nominal": source.nominal}
     # A first run, so that the times below are those of a service in use: a fresh worker loads its kernels once.
-    _with_progress(console, client, "Warming up", spec)
+    _finished(console, client, "Warming up", client.submit(spec))
     jobs, seconds = {}, {}
     for name, options in _COMPARED.items():
         began = time.monotonic()
-        jobs[name] = _with_progress(console, client, name, spec | options)
+        jobs[name] = _finished(console, client, name, client.submit(spec | options))
         seconds[name] = time.monotonic() - began
     rare = _rare(console, client, spec, numbers) if numbers else {}
     released = folder / f"{source.name}-release.csv"
@@ -82,9 +82,8 @@ def _rare(console: Console, client: Client, spec: dict[str, Any], numbers: list[
     if "statistics" in spec:
         named = [one for one in spec["statistics"] if one["kind"] in _OF_NUMBERS and set(one["of"]) <= set(numbers)]
         only["statistics"] = named
-    return {
-        name: _with_progress(console, client, name, spec | only | {"rare_records": name})["result"] for name in RARE
-    }
+    jobs = {name: client.submit(spec | only | {"rare_records": name}) for name in RARE}  # they run side by side
+    return {name: _finished(console, client, name, job)["result"] for name, job in jobs.items()}
 
 
 def _parted(source: Source) -> tuple[list[str], list[str]]:
@@ -92,14 +91,14 @@ def _parted(source: Source) -> tuple[list[str], list[str]]:
     return [c for c in columns if c not in source.nominal], [c for c in columns if c in source.nominal]
 
 
-def _with_progress(console: Console, client: Client, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _finished(console: Console, client: Client, name: str, job: dict[str, Any]) -> dict[str, Any]:
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(name, total=1.0)
 
         def shown(fraction: float, stage: str) -> None:
             progress.update(task, completed=fraction, description=f"{name}: {stage}")
 
-        return client.run(spec, shown=shown)
+        return client.finished(job, shown=shown)
 
 
 def _choose(dataset: dict[str, Any]) -> tuple[list[str], list[str]]:
