@@ -56,7 +56,7 @@ def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
     for name in ("", *results):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     found = list(results.values())
-    table.add_row("records published", *(f"{one['kept']:,}" for one in found))
+    table.add_row("records kept", *(f"{one['kept']:,}" for one in found))
     table.add_row("records left out", *(f"{one['dismissed']:,}" for one in found))
     table.add_row("privacy uncertainty", *(_number(one["privacy_uncertainty"]) for one in found))
     table.add_row(

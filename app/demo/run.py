@@ -60,30 +60,30 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
     spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": columns, "k": k, "missing": "drop"}
     if source.statistics:
         spec |= {"statistics": source.statistics, "nominal": source.nominal}
-    # A first run, so that the times below are those of a service in use: a fresh worker loads its kernels once.
-    _finished(console, client, "Warming up", client.submit(spec))
+    # Others before, so that the times below are those of a service in use: a fresh worker loads its kernels once.
+    others = {"Warming up": spec} | (_rare(spec, numbers) if numbers else {})
+    submitted = {name: client.submit(one) for name, one in others.items()}
+    results = {name: _finished(console, client, name, job)["result"] for name, job in submitted.items()}
     jobs, seconds = {}, {}
     for name, options in _COMPARED.items():
         began = time.monotonic()
         jobs[name] = _finished(console, client, name, client.submit(spec | options))
         seconds[name] = time.monotonic() - began
-    rare = _rare(console, client, spec, numbers) if numbers else {}
     released = folder / f"{source.name}-release.csv"
     client.download(jobs["Surebox"]["release_id"], released)
     show(console, source, jobs["Surebox"], jobs["Mondrian"], seconds)
-    if rare:
-        show_rare(console, rare)
+    if numbers:
+        show_rare(console, {name: results[name] for name in RARE})
     return jobs["Surebox"], released
 
 
-def _rare(console: Console, client: Client, spec: dict[str, Any], numbers: list[str]) -> dict[str, dict[str, Any]]:
-    """What can become of rare records, of the columns of numbers alone: `weigh` takes no others."""
-    only = {"columns": numbers, "nominal": {}}
+def _rare(spec: dict[str, Any], numbers: list[str]) -> dict[str, dict[str, Any]]:
+    """What can become of rare records, of the columns of numbers alone: `weigh` takes no others. None is published."""
+    only = {"columns": numbers, "nominal": {}, "publish": "draft"}
     if "statistics" in spec:
         named = [one for one in spec["statistics"] if one["kind"] in _OF_NUMBERS and set(one["of"]) <= set(numbers)]
         only["statistics"] = named
-    jobs = {name: client.submit(spec | only | {"rare_records": name}) for name in RARE}  # they run side by side
-    return {name: _finished(console, client, name, job)["result"] for name, job in jobs.items()}
+    return {name: spec | only | {"rare_records": name} for name in RARE}
 
 
 def _parted(source: Source) -> tuple[list[str], list[str]]:
