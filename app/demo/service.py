@@ -12,8 +12,10 @@ import httpx
 
 from app.embedded.broker import free_port
 from app.errors import CannotStartError
+from app.processes.cores import usable_cores
 
 _START_SECONDS = 90.0
+_JOBS = 4  # that the demo runs side by side
 
 
 @contextmanager
@@ -28,6 +30,7 @@ def running(data_dir: Path) -> Iterator[tuple[str, str]]:
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     log = data_dir / "demo.log"
+    options = ["--port", str(port), "--data-dir", str(data_dir), "--workers", str(min(_JOBS, usable_cores()))]
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -35,7 +38,7 @@ def running(data_dir: Path) -> Iterator[tuple[str, str]]:
     } | {"SUREBOX_WARM_KERNELS": "false"}  # the demo compiles what its jobs need, and the service soon stops
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)],
+            [sys.executable, "-m", "app.cli", "serve", *options],
             stdout=output,
             stderr=subprocess.STDOUT,
             env=environment,
