@@ -67,8 +67,8 @@ def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
             table.add_row(_named(same[0]), *(_range(s["guaranteed"]) for s in same))
     console.print(table)
     console.print(
-        "  Ranges are about the published records with their weights: leaving out what is rare narrows them and moves\n"
-        "  what they are about. By how much (`shift`) is in the job's result only.\n",
+        "  Ranges are about the records kept with their weights: leaving out what is rare narrows them and moves what\n"
+        "  they are about. By how much (`shift`) is in the job's result only. None of the three is published.\n",
         highlight=False,
     )
 

@@ -40,7 +40,7 @@ def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
     console.print("Compiling what the demo needs for this machine (make install compiles everything)")
     console.print("Starting Postgres, Valkey, the API and its workers")
     started = time.monotonic()
-    with compiling() as compilation, running(folder) as (address, key):
+    with compiling() as compilation, running(folder, jobs=1 + len(RARE)) as (address, key):
         console.print(f"Service ready after {time.monotonic() - started:.1f} s at {address}", highlight=False)
         compilation.wait(console)
         client = Client(address, key)

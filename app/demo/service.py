@@ -15,12 +15,11 @@ from app.errors import CannotStartError
 from app.processes.cores import usable_cores
 
 _START_SECONDS = 90.0
-_JOBS = 4  # that the demo runs side by side
 
 
 @contextmanager
-def running(data_dir: Path) -> Iterator[tuple[str, str]]:
-    """Start `surebox serve` on `data_dir` and stop it at the end.
+def running(data_dir: Path, *, jobs: int) -> Iterator[tuple[str, str]]:
+    """Start `surebox serve` on `data_dir`, with a worker for each of its jobs at once; stop it at the end.
 
     Yields
     ------
@@ -30,7 +29,7 @@ def running(data_dir: Path) -> Iterator[tuple[str, str]]:
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     log = data_dir / "demo.log"
-    options = ["--port", str(port), "--data-dir", str(data_dir), "--workers", str(min(_JOBS, usable_cores()))]
+    options = ["--port", str(port), "--data-dir", str(data_dir), "--workers", str(min(jobs, usable_cores()))]
     environment = {
         name: value
         for name, value in os.environ.items()
