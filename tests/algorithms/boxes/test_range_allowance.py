@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surebox_verify.core.intervals import Interval
@@ -120,6 +120,9 @@ def test_the_boxes_on_which_a_correlation_did_not_return(effort: int) -> None:
 
 
 @settings(deadline=None, max_examples=30)
+# At moments that were met a corner's residual vanishes:
+@example(seed=142, shapes=("constant", "cells", "cells"), boxes=2, effort=16, weighted=False)
+@example(seed=11, shapes=("known", "cells", "cells"), boxes=2, effort=1, weighted=False)
 @given(
     st.integers(0, 2**32),
     st.tuples(st.sampled_from(SHAPES), st.sampled_from(SHAPES), st.sampled_from(SHAPES)),

@@ -37,7 +37,7 @@ _WIDER = 2.0
 _CLOSE = 0.5  # of the tolerance below r: no bound much below r is possible
 _WIDENED = 16  # times
 _ROUNDINGS = 8.0
-_LEAST = 1e-300
+_LEAST = 1e-140  # added to lengths, so that the squares of what is divided by them are numbers
 _LOOSE = 1e4  # times the variance of a coefficient that predictors at the boxes' centres would give
 
 
