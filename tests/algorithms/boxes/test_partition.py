@@ -12,6 +12,7 @@ from tests.algorithms.boxes.cases import groups, parts, tables
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.kernels import cut_at_median, cut_at_multiple
 from workers.algorithms.boxes.partition.selection import is_open, select
+from workers.algorithms.boxes.partition.tree import NARROWEST
 from workers.algorithms.core.errors import InfeasibleKError
 
 
@@ -41,6 +42,8 @@ def test_no_group_that_could_be_cut_is_left_whole(method: partition.Method, tabl
     for g in np.split(*_order_and_cuts(parts(x, k, method))):
         for i in range(x.shape[1]):
             v = np.sort(x[g, i])
+            if np.ptp(x[:, i]) <= NARROWEST or np.ptp(v) <= NARROWEST * np.ptp(x[:, i]):
+                continue  # so close that they count as one value
             places = [p for p in range(k, len(v) - k + 1) if is_open(v[p - 1], v[p])]
             if method == "mondrian":
                 places = [p for p in places if p == np.searchsorted(v, v[(len(v) - 1) // 2], side="right")]
@@ -74,6 +77,15 @@ def test_edges(method: partition.Method) -> None:
     assert parts(np.full((20, 2), 3.0), 2, method).counts.tolist() == [20]
     one = np.column_stack([np.full(20, 7.0), np.arange(20.0)])
     assert len(parts(one, 2, method).counts) in (8, 10)
+
+
+@pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
+def test_values_all_but_equal_do_no_harm(method: partition.Method) -> None:
+    tiny = 5e-324
+    assert parts(np.array([[0.0], [2e-310]]), 1, method).counts.tolist() == [2]
+    assert parts(np.array([[0.0, 0.0], [2e-310, 1.0]]), 1, method).counts.tolist() == [1, 1]
+    together = np.array([[0.0], [2 * tiny], [1e6], [2e6]])
+    assert len(parts(together, 1, method).counts) >= 3
 
 
 def test_k_above_the_records_is_refused_with_the_largest() -> None:

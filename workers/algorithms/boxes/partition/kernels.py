@@ -1,7 +1,5 @@
 """The kernels of the partition: the place of a cut, and the tree that grows some work at a time.
 
-numba's cache watches only the file of the kernel that is called: touch this file after an edit of boxes.selection.
-
 Notation
 --------
 rows : (N, n), the records, reordered in place so that every node is a contiguous run.

@@ -22,7 +22,7 @@ from workers.algorithms.boxes.partition.demanding import grow_within_demands
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands, rules
 from workers.algorithms.boxes.partition.kernels import grow
 from workers.algorithms.boxes.partition.optimal import grow_by_gain
-from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
+from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree, inverse_ranges
 from workers.algorithms.core.errors import InfeasibleKError
 
 Method = Literal["optimal", "fast", "mondrian"]
@@ -120,7 +120,7 @@ def init(
 
     Parameters
     ----------
-    x : (N, n) float64, finite.
+    x : (N, n) float64, finite. Values closer than 1e-300 of their column's range may stay together.
     k : at least 1, at most N.
     worth : (n,) or (N, n), a_i(x) range_i up to one factor; per record it is float32 and used up.
     method : `optimal` (cut of least predicted uncertainty, the best few tried out), `fast` (axis of largest
@@ -149,15 +149,12 @@ def init(
     nodes = 2 * (size // k) + 1
     span = np.zeros((nodes, 2), dtype=np.int64)
     span[0] = 0, size
-    low, high = extremes(x)
-    width = high - low
-    unit = np.divide(1.0, width, out=np.zeros(columns), where=width > 0.0)
     constant = np.array(worth, dtype=np.float64) if same else np.zeros(columns)
     records = Records(
         rows=np.array(x, dtype=np.float64, order="C"),
         order=np.arange(size, dtype=np.int32),
         worth=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
-        price=np.array([constant, unit]),
+        price=np.array([constant, inverse_ranges(*extremes(x))]),
         scratch=np.empty(size),
     )
     tree = Tree(

@@ -5,9 +5,20 @@ the arrays they need and not these tuples, but for `grow` and `grow_block`: ever
 costs compile time once more.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import numpy as np
 
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
+
+#: A range below this counts as none: it has no inverse, and shares of it would not be above 0.
+NARROWEST: Final = 1e-300
+
+
+def inverse_ranges(low: FloatArray, high: FloatArray) -> FloatArray:
+    """1 / range of each column, (n,); 0 for a column that counts as constant."""
+    width = high - low
+    return np.divide(1.0, width, out=np.zeros(len(width)), where=width > NARROWEST)
 
 
 class Records(NamedTuple):

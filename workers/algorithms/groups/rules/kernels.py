@@ -1,7 +1,5 @@
 """The kernels that judge rules: sums of fuzzy memberships over bit sets, and the highest of several rules per record.
 
-They stand in one file because numba's cache watches only the file of the kernel that is called.
-
 Notation as in groups.patterns, and
 --------
 rules : (R, V) int8, term of every variable, 0 for any.

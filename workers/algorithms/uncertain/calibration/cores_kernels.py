@@ -8,8 +8,6 @@ p_ij : what j adds to i. Gaussian: Q(t), t = delta_ij / (2 s), a lower bound fro
     its coefficients from the highest power down; at the end it is 0, and beyond nobody counts. Uniform: prod_m
     max(1 - w_ijm / s, 0). 1 where the two are equal. p_ij = p_ji up to rounding: what was added is what is taken away.
 A_i : sum of p_ij over the living j, itself included (AG eqs. 8, 15; what lies beyond the curve's end counts 0).
-
-Kept in one file, because numba's cache watches only the file of the kernel that is called.
 """
 
 import math

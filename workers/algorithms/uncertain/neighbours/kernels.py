@@ -1,7 +1,5 @@
 """Kernels of the tree of neighbours: building it, nearest records, distances to boxes.
 
-They stand in one file because numba's cache watches only the file of the kernel that is called.
-
 Notation
 --------
 y : (N, n), records in scaled units; `rows` the same in leaf order.

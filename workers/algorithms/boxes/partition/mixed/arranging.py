@@ -8,6 +8,7 @@ from surebox_verify.core.extremes import extremes_present
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.records import Records
+from workers.algorithms.boxes.partition.tree import inverse_ranges
 from workers.algorithms.boxes.sides import NominalColumn
 
 
@@ -46,8 +47,7 @@ def arranged(
     for j, column in enumerate(columns):
         codes[:, j] = np.where(column >= 0, column + start[j], -1)[order]
     omega, scores, score_start = _prices(costs, start)
-    low, high = _extent(x)
-    unit = np.divide(1.0, high - low, out=np.zeros(n), where=high > low)
+    unit = inverse_ranges(*_extent(x))
     same = costs.worth.ndim == 1
     return (
         Records(
