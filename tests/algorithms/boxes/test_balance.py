@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -36,6 +36,7 @@ def objective(weights: np.ndarray, given: Table, statistical: float) -> float:
 
 
 @settings(deadline=None, max_examples=60)
+@example(seed=4313655, boxes=7, components=4, statistical=9.0)  # where a quasi-Newton search ends too early
 @given(
     seed=st.integers(0, 2**32 - 1),
     boxes=st.integers(1, 60),
