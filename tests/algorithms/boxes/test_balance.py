@@ -55,6 +55,16 @@ def test_no_weights_have_a_smaller_objective(seed: int, boxes: int, components: 
     assert reached == pytest.approx(weights.optimum, rel=1e-4)
 
 
+@pytest.mark.parametrize(("boxes", "components"), [(2000, 300), (300, 1325)])
+def test_many_statistics_are_balanced_too(boxes: int, components: int) -> None:
+    """1,325: all moments of 50 columns. A general solver is too slow here, a quasi-Newton search ends far too high."""
+    given_table = table(1, boxes, components)
+    g, influence, omega, counts = given_table
+    found = prices(g, influence, omega, counts, statistical=50.0)
+    weights = weigh_any(g + influence @ found, counts, statistical=50.0)
+    assert objective(weights.weights, given_table, 50.0) == pytest.approx(weights.optimum, rel=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_general_solver_finds_no_better_weights(seed: int) -> None:
     """min J as a smooth problem: t_c at least the shift of c, and at least less it."""

@@ -13,8 +13,8 @@ The last term is how far the statistics of the weighed records are from those of
 omega |t| is the most that u t is for u from -omega to omega. So the least J is min_w max_u, and this is max_u min_w
 (Sion 1958): what stands there is convex in w and linear in u, and both are from compact convex sets. The inner minimum
 is that of rare.weights with g + IF u in the place of g: its lambda(u) is concave and has the gradient sum w IF. Its
-maximum over u is found by sequential quadratic programs within bounds, begun anew until J and lambda meet. The weights
-are again max(K (lambda - g - IF u), 0).
+maximum over u is found by a truncated Newton search within bounds, begun anew until J and lambda meet. The weights are
+again max(K (lambda - g - IF u), 0).
 
 Privacy: what weights follow from is published, boxes and u, A and the rounded moments of rare.rarity. In the means over
 all records boxes are points not beyond the k-th values, as they are there: where a price is inside its bounds, a shift
@@ -27,9 +27,11 @@ from scipy.optimize import minimize
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.boxes.rare.weights import Weights, weigh
 
-_STEPS = 200
-_BEGINNINGS = 4  # of the search: now and then a line search ends short of the maximum
-_GAP = 1e-6  # between J of the weights and lambda, as a share of it, at which the search ends
+#: Evaluations of lambda for one set of prices: as many as this work allows, B m each, but so many at least and at most.
+_WORK, _FEWEST, _MOST = 20_000_000_000, 200, 5000
+#: What one search counts for, at least and at most. Now and then a line search ends short of the maximum.
+_SHORTEST, _LONGEST = 100, 1000
+_GAP = 1e-5  # between J of the weights and lambda, as a share of it, at which the search ends
 _HALVINGS = 6  # of the factor within which A is found
 
 
@@ -63,7 +65,7 @@ def prices(
     Returns
     -------
     (m,) float64
-        u.
+        u. O(B m) an evaluation of lambda, at most 6,000 of them.
     """
     if len(omega) == 0 or not omega.any():
         return np.zeros(len(omega))
@@ -75,10 +77,11 @@ def prices(
         return -found.optimum / unit, -((counts * found.weights) @ scaled) / unit
 
     v = np.zeros(len(omega)) if start is None else np.divide(start, omega, out=np.zeros(len(omega)), where=omega > 0)
-    options = {"maxiter": _STEPS, "ftol": 1e-14}
-    for _ in range(_BEGINNINGS):
-        found = minimize(less, v, jac=True, method="SLSQP", bounds=[(-1.0, 1.0)] * len(omega), options=options)
-        v = np.clip(found.x, -1.0, 1.0)
+    left = min(max(_WORK // influence.size, _FEWEST), _MOST)
+    while left > 0:
+        options = {"maxfun": min(left, _LONGEST), "ftol": 1e-14, "gtol": 1e-9}
+        found = minimize(less, v, jac=True, method="TNC", bounds=[(-1.0, 1.0)] * len(omega), options=options)
+        v, left = found.x, left - max(found.nfev, _SHORTEST)
         gap = np.abs(found.jac).sum() + v @ found.jac  # omega |shift| - u shift; jac is less the shift
         if gap <= _GAP * abs(found.fun):
             break
