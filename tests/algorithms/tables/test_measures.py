@@ -39,7 +39,7 @@ def test_every_measure_of_every_class_is_that_of_its_definition(table: Table, an
 
 
 @settings(deadline=None, max_examples=60)
-@example(table=Table(((0, 0), (1, 0), (-1, 0)), (0, 0, 1)), anything=True, beta=Fraction(1, 2))  # measured exactly
+@example(table=Table(((0, 0), (1, 0), (-1, 0)), (0, 0, 1)), anything=True, beta=Fraction(1, 2))  # its beta is 1/2
 @given(table=tables(), anything=st.booleans(), beta=st.fractions(0, 4))
 def test_enhanced_likeness_holds_where_no_value_exceeds_its_own_logarithm(
     table: Table, anything: bool, beta: Fraction

@@ -13,8 +13,8 @@ The last term is how far the statistics of the weighed records are from those of
 omega |t| is the most that u t is for u from -omega to omega. So the least J is min_w max_u, and this is max_u min_w
 (Sion 1958): what stands there is convex in w and linear in u, and both are from compact convex sets. The inner minimum
 is that of rare.weights with g + IF u in the place of g: its lambda(u) is concave and has the gradient sum w IF. Its
-maximum over u is found by a truncated Newton search within bounds, begun anew until J and lambda meet. The weights are
-again max(K (lambda - g - IF u), 0).
+maximum over u is found by a quasi-Newton search within bounds and, where J and lambda do not meet then, by truncated
+Newton searches. The weights are again max(K (lambda - g - IF u), 0).
 
 Privacy: what weights follow from is published, boxes and u, A and the rounded moments of rare.rarity. In the means over
 all records boxes are points not beyond the k-th values, as they are there: where a price is inside its bounds, a shift
@@ -27,11 +27,12 @@ from scipy.optimize import minimize
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.boxes.rare.weights import Weights, weigh
 
-#: Evaluations of lambda for one set of prices: as many as this work allows, B m each, but so many at least and at most.
-_WORK, _FEWEST, _MOST = 20_000_000_000, 200, 5000
-#: What one search counts for, at least and at most. Now and then a line search ends short of the maximum.
-_SHORTEST, _LONGEST = 100, 1000
-_GAP = 1e-5  # between J of the weights and lambda, as a share of it, at which the search ends
+#: Searches for prices, one after the other: method, most evaluations, least step of lambda that goes on. The first is
+#: fast, and now and then ends too early.
+_SEARCHES = (("L-BFGS-B", 200, 1e-12), *[("TNC", 1000, 1e-14)] * 5)
+_WORK, _FEWEST = 20_000_000_000, 200  # of one search: evaluations of B m each within this work, but so many at least
+_GAP = 1e-5  # between J of the weights and lambda, as a share of it, at which the searches end
+_GAIN = 1e-6  # of lambda, as a share of it: a search that gains less is the last
 _HALVINGS = 6  # of the factor within which A is found
 
 
@@ -65,7 +66,7 @@ def prices(
     Returns
     -------
     (m,) float64
-        u. O(B m) an evaluation of lambda, at most 6,000 of them.
+        u. O(B (m + log B)) an evaluation of lambda, some 5,200 of them at most.
     """
     if len(omega) == 0 or not omega.any():
         return np.zeros(len(omega))
@@ -77,15 +78,16 @@ def prices(
         return -found.optimum / unit, -((counts * found.weights) @ scaled) / unit
 
     v = np.zeros(len(omega)) if start is None else np.divide(start, omega, out=np.zeros(len(omega)), where=omega > 0)
-    left = min(max(_WORK // influence.size, _FEWEST), _MOST)
-    while left > 0:
-        options = {"maxfun": min(left, _LONGEST), "ftol": 1e-14, "gtol": 1e-9}
-        found = minimize(less, v, jac=True, method="TNC", bounds=[(-1.0, 1.0)] * len(omega), options=options)
-        v, left = found.x, left - max(found.nfev, _SHORTEST)
-        gap = np.abs(found.jac).sum() + v @ found.jac  # omega |shift| - u shift; jac is less the shift
-        if gap <= _GAP * abs(found.fun):
+    allowed = max(_WORK // influence.size, _FEWEST)
+    reached = np.inf
+    for method, most, step in _SEARCHES:
+        options = {"maxfun": min(most, allowed), "ftol": step, "gtol": 1e-9}
+        found = minimize(less, v, jac=True, method=method, bounds=[(-1.0, 1.0)] * len(omega), options=options)
+        gap = np.abs(found.jac).sum() + found.x @ found.jac  # omega |shift| - u shift; jac is less the shift
+        if gap <= _GAP * abs(found.fun) or reached - found.fun < _GAIN * abs(found.fun):
             break
-    return np.asarray(v * omega)
+        v, reached = found.x, found.fun
+    return np.asarray(found.x * omega)
 
 
 def balanced(
