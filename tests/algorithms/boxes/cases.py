@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.selection import is_open
+from workers.algorithms.boxes.partition.tree import NARROWEST
 from workers.algorithms.boxes.stages import STEP_DERIVATIVES
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 
@@ -29,6 +31,22 @@ def parts(
 
 def groups(found: partition.Partition) -> set[frozenset[int]]:
     return {frozenset(g.tolist()) for g in np.split(found.order, found.starts[1:-1])}
+
+
+def left_whole(x: np.ndarray, k: int, method: partition.Method, found: partition.Partition) -> list[tuple[int, int]]:
+    """Groups and axes along which they could be cut; values so close that they count as one value are not cut."""
+    whole = []
+    for at, g in enumerate(np.split(found.order, found.starts[1:-1])):
+        for i in range(x.shape[1]):
+            v, extent = np.sort(x[g, i]), np.ptp(x[:, i])
+            if extent <= NARROWEST or np.ptp(v) <= NARROWEST * extent:
+                continue
+            places = [p for p in range(k, len(v) - k + 1) if is_open(v[p - 1], v[p])]
+            if method == "mondrian":
+                places = [p for p in places if p == np.searchsorted(v, v[(len(v) - 1) // 2], side="right")]
+            if places:
+                whole.append((at, i))
+    return whole
 
 
 @st.composite

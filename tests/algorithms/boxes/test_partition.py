@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surebox_verify.core.errors import InvalidColumnError
-from tests.algorithms.boxes.cases import groups, parts, tables
+from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.kernels import cut_at_median, cut_at_multiple
 from workers.algorithms.boxes.partition.selection import is_open, select
-from workers.algorithms.boxes.partition.tree import NARROWEST
 from workers.algorithms.core.errors import InfeasibleKError
 
 
@@ -39,15 +38,7 @@ def test_groups_hold_k_and_every_record_once_and_are_separated(
 @given(table=tables())
 def test_no_group_that_could_be_cut_is_left_whole(method: partition.Method, table: tuple[np.ndarray, int]) -> None:
     x, k = table
-    for g in np.split(*_order_and_cuts(parts(x, k, method))):
-        for i in range(x.shape[1]):
-            v = np.sort(x[g, i])
-            if np.ptp(x[:, i]) <= NARROWEST or np.ptp(v) <= NARROWEST * np.ptp(x[:, i]):
-                continue  # so close that they count as one value
-            places = [p for p in range(k, len(v) - k + 1) if is_open(v[p - 1], v[p])]
-            if method == "mondrian":
-                places = [p for p in places if p == np.searchsorted(v, v[(len(v) - 1) // 2], side="right")]
-            assert not places
+    assert not left_whole(x, k, method, parts(x, k, method))
 
 
 def _order_and_cuts(found: partition.Partition) -> tuple[np.ndarray, np.ndarray]:
