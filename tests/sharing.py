@@ -5,7 +5,7 @@ from typing import Final
 from xdist.scheduler import LoadScopeScheduling
 
 #: Half of all work: each process starts a service for it, and takes modules as long as there are some.
-_SHARED: Final = "methods"
+_SHARED: Final = ("methods", "attacks")
 #: Folders that take long; before them algorithms and readers, whose tests compile the kernels that others then load.
 _FIRST: Final = ("algorithms", "frames", "faults", "clients", "embedded", "production", "datasets", "jobs")
 
@@ -16,12 +16,12 @@ class ByFolder(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
         folder = path.rpartition("/")[0]
-        return path if folder == f"tests/{_SHARED}" else folder
+        return path if folder.removeprefix("tests/") in _SHARED else folder
 
 
 def turn(nodeid: str) -> int:
     """When a test's folder has its turn: long ones first, what is shared by module last, so that all end together."""
     folder = nodeid.split("/")[1]
-    if folder == _SHARED:
+    if folder in _SHARED:
         return len(_FIRST) + 1
     return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)

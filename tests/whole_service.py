@@ -1,4 +1,4 @@
-"""One whole service for all tests of methods, as a person starts it."""
+"""One whole service for the tests of methods and of attacks, as a person starts it."""
 
 import gzip
 import io
@@ -13,7 +13,7 @@ from tests.methods.asking import upload
 from tests.servers import short_folder
 from tests.service import Service, serving
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
