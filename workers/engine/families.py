@@ -45,7 +45,7 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
 
     key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
     names = sorted(columns_of(path))
-    cells = {name: cell_hashes(path, name, key=key) for name in names}
+    cells = cell_hashes(path, names, key=key)
     with at.database.read() as connection:
         known = families.column_sets(connection, owner=owner)
     wanted = {tuple(names), *(one for one in known if cells.keys() >= set(one))}
@@ -64,7 +64,7 @@ def sketched(path: Path, columns: Sequence[str], *, owner: str, at: WorkerResour
 
     key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
     names = tuple(sorted(columns))
-    return _sketched({name: cell_hashes(path, name, key=key) for name in names}, names, key)
+    return _sketched(cell_hashes(path, names, key=key), names, key)
 
 
 def join_family(connection: Connection, found: Recognised) -> str:

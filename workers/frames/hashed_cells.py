@@ -1,6 +1,7 @@
 """Cells as keyed hashes: by them the same data are recognised, and nothing of them is kept."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -16,20 +17,23 @@ Hashes = npt.NDArray[np.uint64]
 _MISSING: Final = np.uint64(0x7FF8_5375_7265_626F)
 
 
-def cell_hashes(path: Path, name: str, *, key: bytes) -> Hashes:
-    """Hash of each cell of a column, shape (rows,): of numbers their bits, of all else a keyed hash of their text.
+def cell_hashes(path: Path, names: Iterable[str], *, key: bytes) -> dict[str, Hashes]:
+    """Hash each cell of columns, shape (rows,) each: of numbers their bits, of all else a keyed hash of their text.
 
     Parameters
     ----------
     path
-        The typed copy.
-    name
-        The column. A whole number is the same number in a column of either type, and zero has no sign.
+        The typed copy. It is opened once: to open it is to read the description of all its columns.
+    names
+        The columns. A whole number is the same number in a column of either type, and zero has no sign.
     key
         The owner's.
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        column = file.read(columns=[name]).column(name).combine_chunks()
+        return {name: _hashes(file.read(columns=[name]).column(name).combine_chunks(), key=key) for name in names}
+
+
+def _hashes(column: pa.Array, *, key: bytes) -> Hashes:
     if (cells := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
         numbers = cells.cast(pl.Float64).to_numpy() + 0.0
         bits: Hashes = np.where(np.isnan(numbers), _MISSING, numbers.view(np.uint64))
