@@ -4,9 +4,31 @@ The message of an error says what was wrong, where, and what would work. It neve
 One handler (`app.api.problems`) renders all of them as RFC 9457 problem+json; a failed job carries the same shape.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
+
+#: Reason phrases of RFC 9110, 6585 and 4918. Those of `http.HTTPStatus` differ from one Python to the next.
+PHRASES: Final[Mapping[int, str]] = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    408: "Request Timeout",
+    409: "Conflict",
+    410: "Gone",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+    507: "Insufficient Storage",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Final
 
 import anyio.to_thread
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from app.api import problems
 from app.api.deps import Resources
@@ -26,6 +28,15 @@ from app.observability.metrics import Metrics
 from app.queue import JobQueue
 from app.settings import Settings, get_settings
 from app.storage.factory import open_storage
+
+#: FastAPI's own spans carry `url.query`, its log records what was not valid: names of datasets and columns.
+NO_TELEMETRY: Final[TelemetryConfig] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -49,7 +60,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             app.state.metrics.registry.unregister(jobs)
 
     app = DescribedApi(
-        title=TITLE, version=VERSION, lifespan=lifespan, redirect_slashes=False, docs_url=None, redoc_url=None
+        title=TITLE,
+        version=VERSION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+        telemetry=NO_TELEMETRY,
     )
     app.state.metrics = Metrics()
     problems.install(app)

@@ -15,7 +15,7 @@ from tests.servers import Databases, new_broker, new_postgres, short_folder
 from tests.service import Service
 from tests.sharing import ByFolder, turn
 
-pytest_plugins = ["tests.whole_service"]
+pytest_plugins = ["tests.whole_service", "tests.browser"]
 
 #: How long an example takes says nothing on a machine that is busy, or compiles a kernel.
 settings.register_profile("surebox", deadline=None)

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping
 from functools import partial
-from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
@@ -18,6 +17,7 @@ from starlette.routing import compile_path
 from app.api.invalid import field_errors
 from app.api.known_fields import fields_at
 from app.errors import (
+    PHRASES,
     BadRequestError,
     ForbiddenError,
     InvalidError,
@@ -58,7 +58,7 @@ def problem_response(
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Problem responses a route declares: `responses=responses(409, 413)`. What every route may answer is added."""
-    return {status: described(HTTPStatus(status).phrase) for status in statuses}
+    return {status: described(PHRASES[status]) for status in statuses}
 
 
 def described(description: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import asyncio
 import json
 from asyncio.events import TimerHandle
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final, Self
 
 from uvicorn.config import Config
@@ -16,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from app.api.problems import MEDIA_TYPE
-from app.errors import BadRequestError, HeadTooLargeError, RequestTimeoutError, SureboxError
+from app.errors import PHRASES, BadRequestError, HeadTooLargeError, RequestTimeoutError, SureboxError
 from app.settings import Settings
 
 #: The parser is fed so many bytes at a time: by so many may a head be longer than its limit.
@@ -184,7 +183,7 @@ class ProblemProtocol(HttpToolsProtocol):
 def _answer(error: SureboxError) -> bytes:
     body = json.dumps(error.problem(None)).encode()
     head = (
-        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+        f"HTTP/1.1 {error.status} {PHRASES[error.status]}\r\ncontent-type: {MEDIA_TYPE}\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
     )
     return head.encode("ascii") + body

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from app.contracts.flags import Flag
 from app.contracts.warnings import WarningCode
+from app.errors import PHRASES, SureboxError
 from app.main import create_app
 from app.settings import Settings
 from tests.meta.project import ROOT, tracked
@@ -21,6 +22,30 @@ def test_the_openapi_document_is_what_the_service_serves() -> None:
     served = create_app(Settings(server_secret=SecretStr("s" * 32))).openapi()
     assert json.loads((ROOT / "openapi" / "openapi.json").read_text()) == served, "make openapi"
     assert served["openapi"].startswith("3.1")
+
+
+def test_the_openapi_document_hangs_on_no_phrase_of_this_python() -> None:
+    """Python 3.13 renamed three statuses: here all of them have other names."""
+    script = (
+        "import http, http.client\n"
+        "for status in http.HTTPStatus: status.phrase = 'renamed'\n"
+        "http.client.responses.update(dict.fromkeys(http.client.responses, 'renamed'))\n"
+        "from app.cli import main; main()"
+    )
+    printed = subprocess.run([sys.executable, "-c", script, "openapi"], cwd=ROOT, capture_output=True, check=True)
+    assert (ROOT / "openapi" / "openapi.json").read_bytes() == printed.stdout
+
+
+def test_every_error_has_a_phrase_of_ours() -> None:
+    kinds = [SureboxError]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    assert {kind.status for kind in kinds} == set(PHRASES)
+    assert PHRASES[413] == "Content Too Large"  # RFC 9110, section 15.5.14
+
+
+def test_no_module_takes_a_phrase_from_the_python_it_runs_on() -> None:
+    assert not [path for path in tracked("app/*.py") if re.search(r"\.phrase\b|client\.responses", path.read_text())]
 
 
 def test_every_setting_is_documented() -> None:

@@ -1,7 +1,5 @@
 """Pages of reports of each kind as a browser shows and prints them, to everybody."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from workers.methods.report import writing
 from workers.methods.report.facts import JobFacts, ReleaseFacts
 from workers.methods.report.page import rendered
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 KINDS = ("release of boxes", "job of boxes", "release of uncertain", "job of swaps", "audit group", "audit linkage")
 STATISTICS: list[dict[str, Any]] = [
     {"kind": "mean", "of": ["age"], "estimate": 38.6, "guaranteed": [38.1, 39.1], "inner": [38.1, 39.1], "exact": True},
@@ -79,18 +76,6 @@ def page(kind: str, folder: Path) -> str:
         "audit linkage": lambda: writing.of_job(JobFacts(job("audit", "linkage", LINKAGE))),
     }
     return rendered(made[kind]())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)

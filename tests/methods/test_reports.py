@@ -1,5 +1,7 @@
 """Reports over HTTP: of every method's release, of jobs and audits, for whom they are there, and until when."""
 
+import base64
+import hashlib
 import re
 from typing import Any
 
@@ -49,9 +51,45 @@ def test_a_release_has_a_public_page_and_its_job_a_restricted_one(
             shown = f"{statistic['true_value']:,.6g}"
             assert shown in own.text
             assert shown not in public.text
-    policy = public.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'")
-    assert "frame-ancestors 'none'" in policy
+
+
+def style_allowed(answer: httpx.Response) -> bool:
+    """Whether the one policy of an answer names the style of its page by its hash."""
+    (policy,) = answer.headers.get_list("content-security-policy")  # browsers enforce every one that is sent
+    (style,) = re.findall("<style>(.*?)</style>", answer.text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    directives = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert directives["default-src"] == directives["frame-ancestors"] == "'none'"
+    return directives["style-src"] == f"'sha256-{digest}'" and directives["img-src"] == "data:"
+
+
+def test_a_page_is_sent_under_one_policy_which_allows_its_style_and_pictures(
+    client: httpx.Client, dataset_id: str
+) -> None:
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5, "allow_repeat": True}
+    job = succeed(client, spec)
+    assert style_allowed(page(client, f"releases/{job['release_id']}"))
+    assert style_allowed(page(client, f"jobs/{job['id']}"))
+
+
+def test_a_browser_shows_the_style_and_the_pictures_of_a_live_page(
+    browser: Any, client: httpx.Client, dataset_id: str
+) -> None:
+    """At the address that readers open, with the headers that the service sends."""
+    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 6, "allow_repeat": True}
+    release_id = succeed(client, spec)["release_id"]
+    client.patch(f"/v1/releases/{release_id}", json={"readers": "public"}).raise_for_status()
+    page(client, f"releases/{release_id}")  # it is written by now
+    shown, complaints = browser.new_page(), []
+    shown.on("console", lambda message: complaints.append(message.text))
+    answer = shown.goto(f"{client.base_url}/v1/releases/{release_id}/report".replace("//v1", "/v1"))
+    assert answer.status == httpx.codes.OK
+    assert complaints == []
+    assert shown.evaluate("getComputedStyle(document.body).maxWidth") == "736px"  # 46rem
+    widths = shown.evaluate("[...document.images].map(image => image.naturalWidth)")
+    assert widths
+    assert all(width > 0 for width in widths)
+    shown.close()
 
 
 def test_a_page_that_is_known_is_not_sent_again(client: httpx.Client, dataset_id: str) -> None:

@@ -106,6 +106,6 @@ def _headers(path: str, given: list[tuple[bytes, bytes]], request_id: bytes) -> 
     headers = [*given, (b"x-request-id", request_id), *_HEADERS]
     if b"cache-control" not in names:
         headers.append(_VALIDATED if b"etag" in names else _UNCACHED)
-    if path not in _DOCUMENTATION:
+    if path not in _DOCUMENTATION and _POLICY[0] not in names:  # browsers enforce every policy that is sent
         headers.append(_POLICY)
     return headers
