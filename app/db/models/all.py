@@ -5,6 +5,7 @@ from app.db.models.certificate import certificate
 from app.db.models.dataset import dataset
 from app.db.models.family import family
 from app.db.models.family_column import family_column
+from app.db.models.family_person import family_person
 from app.db.models.family_sketch import family_sketch
 from app.db.models.idempotency import idempotency
 from app.db.models.job import job
@@ -32,6 +33,7 @@ __all__ = [
     "dataset",
     "family",
     "family_column",
+    "family_person",
     "family_sketch",
     "idempotency",
     "job",

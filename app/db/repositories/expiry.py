@@ -37,6 +37,7 @@ def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
         (job_result.c.key, true()),
         (job_checkpoint.c.key, true()),
         (ledger_file.c.key, true()),
+        (ledger_file.c.persons_key, true()),
         (dataset.c.data_key, kept),
         (dataset.c.staged_key, dataset.c.state == DatasetState.INGESTING),
     )

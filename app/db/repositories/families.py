@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, case, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.base import new_id
+from app.contracts.datasets import DatasetState
 from app.db.models.dataset import dataset
 from app.db.models.family import family
 from app.db.models.family_column import family_column
+from app.db.models.family_person import family_person
 from app.db.models.family_sketch import family_sketch
 from app.db.models.ledger_file import ledger_file
 from app.db.models.publication import publication
 from app.db.models.release import release
+from app.db.models.secret import secret
 
 #: Namespace of the advisory locks that families of one owner are joined under.
 _RECOGNISING: Final = 0x66616D
@@ -39,9 +42,21 @@ class KnownSketch:
     sketch: RowSketch
 
 
+@dataclass(frozen=True, slots=True)
+class PersonColumn:
+    """A column that says whose record each is; without a fingerprint its values are those of many data."""
+
+    name: str
+    fingerprint: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """One release of a family as the ledger keeps it; `key` is None for those of before there were ledgers."""
+    """One release of a family as the ledger keeps it; `key` is None for those of before there were ledgers.
+
+    `persons_key` leads to who was where in it, keyed by the secret of the name `persons_under`; None for those of
+    before that was kept. `data_key` leads to the data that it was made from, while they are there.
+    """
 
     release_id: str
     method: str
@@ -50,6 +65,10 @@ class LedgerEntry:
     previous_release_id: str | None
     composed: Mapping[str, Any] | None
     key: str | None
+    persons_key: str | None = None
+    persons_under: str | None = None
+    dataset_id: str | None = None
+    data_key: str | None = None
 
 
 def create(connection: Connection, *, owner: str, apart: bool = False) -> str:
@@ -161,7 +180,11 @@ def merge(connection: Connection, *, family_id: str, others: Collection[str]) ->
         known = select(family_column.c.fingerprint).where(family_column.c.family_id == family_id)
         twice = (family_column.c.family_id == other, family_column.c.fingerprint.in_(known))
         connection.execute(delete(family_column).where(*twice))
-        for table in (family_column, family_sketch, publication, dataset, release):
+        mine = select(family_person.c.name).where(family_person.c.family_id == family_id)
+        connection.execute(
+            delete(family_person).where(family_person.c.family_id == other, family_person.c.name.in_(mine))
+        )
+        for table in (family_column, family_person, family_sketch, publication, dataset, release):
             connection.execute(update(table).where(table.c.family_id == other).values(family_id=family_id))
         more = update(family).where(family.c.id == family_id)
         connection.execute(more.values(published=family.c.published + moved))
@@ -195,9 +218,13 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
     statement = (
         select(
             publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
-            publication.c.previous_release_id, publication.c.composed, ledger_file.c.key,
+            publication.c.previous_release_id, publication.c.composed, ledger_file.c.key, ledger_file.c.persons_key,
+            ledger_file.c.persons_under, release.c.dataset_id,
+            case((dataset.c.state == DatasetState.READY, dataset.c.data_key)).label("data_key"),
         )
         .outerjoin(ledger_file, ledger_file.c.release_id == publication.c.release_id)
+        .outerjoin(release, release.c.id == publication.c.release_id)
+        .outerjoin(dataset, dataset.c.id == release.c.dataset_id)
         .where(publication.c.family_id == family_id, publication.c.owner == owner)
         .order_by(publication.c.id)
     )  # fmt: skip
@@ -229,6 +256,24 @@ def keep_file(connection: Connection, *, release_id: str, owner: str, key: str, 
     connection.execute(insert(ledger_file).values(release_id=release_id, owner=owner, key=key, bytes=size, kept=kept))
 
 
+def keep_persons(connection: Connection, *, release_id: str, key: str, size: int, under: str) -> None:
+    """Where it lies who was where in a release, and the name of the secret that it is keyed by."""
+    persons = {"persons_key": key, "persons_bytes": size, "persons_under": under}
+    connection.execute(update(ledger_file).where(ledger_file.c.release_id == release_id).values(**persons))
+
+
+def name_person(connection: Connection, *, owner: str, family_id: str, name: str, fingerprint: str | None) -> None:
+    """The records of a family's data are some persons': k counts these from now on."""
+    values = {"family_id": family_id, "name": name, "owner": owner, "fingerprint": fingerprint}
+    connection.execute(upsert(family_person).values(values).on_conflict_do_nothing())
+
+
+def persons_of(connection: Connection, *, family_id: str) -> list[PersonColumn]:
+    """The columns that say whose record one of the family's is, by name."""
+    statement = select(family_person.c.name, family_person.c.fingerprint).where(family_person.c.family_id == family_id)
+    return [PersonColumn(*row) for row in connection.execute(statement.order_by(family_person.c.name))]
+
+
 def drop_file(connection: Connection, *, release_id: str) -> None:
     """A draft is gone that was never published: nothing of it is kept. Its object is removed as an orphan."""
     connection.execute(delete(ledger_file).where(ledger_file.c.release_id == release_id, ledger_file.c.kept.is_(False)))
@@ -240,6 +285,8 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
     if connection.execute(mine).first() is None:
         return None
     published = select(publication.c.release_id).where(publication.c.family_id == family_id)
+    keyed = select(ledger_file.c.persons_under).where(ledger_file.c.release_id.in_(published))
+    connection.execute(delete(secret).where(secret.c.owner == owner, secret.c.name.in_(keyed)))
     forgotten = connection.execute(delete(ledger_file).where(ledger_file.c.release_id.in_(published))).rowcount
     for table in (dataset, release):
         connection.execute(update(table).where(table.c.family_id == family_id).values(family_id=None))
