@@ -1,6 +1,6 @@
 """New versions of data in the boxes of an earlier release: what both decide about what can be made (science.md 6)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
@@ -28,13 +28,15 @@ def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
         return filled
     dataset = given.datasets.get("dataset_id")
     earlier = () if dataset is None else dataset.earlier
+    if (last := _last_alike(spec, earlier)) is not None and _settings(last) is not None:
+        return last  # refused by name: boxes of its own are for who says `null`
     return next((one for one in earlier if _unusable(one) is None and _alike(spec, one)), None)
 
 
 def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
     """The specification with all that is the earlier release's, but for what it says otherwise."""
     if _unusable(previous) is not None:
-        return spec
+        return spec.model_copy(update={PREVIOUS: previous.id})  # `check` says why
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
     filled = spec.model_copy(update={**more, PREVIOUS: previous.id})
@@ -68,10 +70,18 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
     ]
 
 
+def _last_alike(spec: BoxesSpec, earlier: Sequence[ReleaseInput]) -> ReleaseInput | None:
+    """The last release of the versions before that has the columns and the k that are asked for."""
+    return next((one for one in earlier if not one.forgotten and _same(spec, one)), None)
+
+
+def _same(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
+    return all(_plain(getattr(spec, name)) == _plain(earlier.spec[name]) for name in _SAME)
+
+
 def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
     """Whether a release has what the specification asks for, as far as it says."""
-    same = all(_plain(getattr(spec, name)) == _plain(earlier.spec[name]) for name in _SAME)
-    return same and not list(otherwise(spec.model_copy(update=_unsaid(spec, earlier)), earlier))
+    return _same(spec, earlier) and not list(otherwise(spec.model_copy(update=_unsaid(spec, earlier)), earlier))
 
 
 def _unsaid(spec: BoxesSpec, earlier: ReleaseInput) -> dict[str, object]:
@@ -91,11 +101,22 @@ def _unusable(previous: ReleaseInput) -> str | None:
         return f"it is a later release of a series, whose boxes may overlap: name its base {previous.base}"
     if previous.forgotten:
         return "its job was deleted, and with it how it was made"
-    if previous.state is not ReleaseState.PUBLISHED:
-        return f"it is {previous.state}: a version shows what changed since what was published, publish it first"
+    if previous.state is ReleaseState.DRAFT:  # what was withdrawn was published: its boxes tell nothing new
+        return "it is a draft: a version shows what changed since what was published, publish it first"
+    return _settings(previous)
+
+
+def _settings(previous: ReleaseInput) -> str | None:
+    """Which settings of a release of boxes no version can continue, and what works instead."""
     spec = BoxesSpec.model_validate({**previous.spec, "seed": None})
     wrong = [f"`{name}` ({instead})" for name, (holds, instead) in _refused(spec).items() if holds]
-    return f"new versions are not made in boxes with {'; '.join(wrong)}" if wrong else None
+    if not wrong:
+        return None
+    return (
+        f"{previous.id} has boxes that no new version can continue: {'; '.join(wrong)}. Publish one release without "
+        "that setting, which later versions continue; `previous_release_id: null` makes boxes of its own, which are "
+        "composed with what was published before and are mostly kept as a draft"
+    )
 
 
 def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:

@@ -73,3 +73,43 @@ def test_versions_of_persons_with_several_rows_leave_the_persons_that_they_promi
     assert tables[2].height > tables[0].height
     family = client.get(f"/v1/families/{client.get(f'/v1/datasets/{dataset}').json()['family_id']}").json()
     assert [entry["composition"]["k"] for entry in family["published"]] == [5.0] * 3, "persons, not rows"
+
+
+def test_a_withdrawn_version_is_continued(client: httpx.Client) -> None:
+    """The family counts what was withdrawn: only what continues it adds nothing to what it told."""
+    first = people(7, 300)
+    grown, more = first.vstack(people(8, 500)), first.vstack(people(8, 500)).vstack(people(9, 600))
+    jobs, dataset = [], None
+    for frame in (first, grown):
+        word = {} if dataset is None else {"version_of": dataset}
+        dataset = upload(client, frame.write_csv(), **word)["id"]
+        jobs.append(succeed(client, ASKED | {"dataset_id": dataset}))
+    newest = jobs[-1]["release_id"]
+    assert client.post(f"/v1/releases/{newest}/withdraw", json={"reason": "a wrong file"}).status_code == 200
+    dataset = upload(client, more.write_csv(), version_of=dataset)["id"]
+    job = succeed(client, ASKED | {"dataset_id": dataset})
+    assert job["findings"] == []
+    release = client.get(f"/v1/releases/{job['release_id']}").json()
+    assert (release["state"], release["previous_release_id"]) == ("published", newest)
+    named = client.post("/v1/anonymizations", json=ASKED | {"dataset_id": dataset, "previous_release_id": newest})
+    assert named.status_code == 202
+
+
+def test_boxes_that_no_version_continues_are_named_before_the_job(client: httpx.Client) -> None:
+    """Left to itself the job would make boxes of its own, and its draft would not say that a setting is why."""
+    snug = {
+        "method": "boxes", "columns": ["age", "pay"], "k": 4, "bounds": "snug",
+        "domains": {"age": [0, 120], "pay": [0, 1000]}, "grid": {"pay": 10},
+    }  # fmt: skip
+    first = people(11, 300).rename({"wage": "pay"}).drop("job")
+    dataset = upload(client, first.write_csv())["id"]
+    base = succeed(client, snug | {"dataset_id": dataset})["release_id"]
+    later = first.vstack(people(12, 100).rename({"wage": "pay"}).drop("job"))
+    dataset = upload(client, later.write_csv(), version_of=dataset)["id"]
+    answer = client.post("/v1/anonymizations", json=snug | {"dataset_id": dataset})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"]) == (422, "/previous_release_id")
+    assert base in error["detail"]
+    assert "`bounds`" in error["detail"]
+    own = client.post("/v1/anonymizations", json=snug | {"dataset_id": dataset, "previous_release_id": None})
+    assert own.status_code == 202

@@ -95,12 +95,15 @@ def of_job(connection: Connection, *, job_id: str) -> Inputs:
 
 
 def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tuple[ReleaseInput, ...]:
-    """Releases of boxes that were published of a dataset and of those that it is a version of, the last one first."""
+    """Releases of boxes that were ever published of a dataset and of those that it is a version of, the last one first.
+
+    What was withdrawn is among them: the family counts it for ever, and only what continues it adds nothing to it.
+    """
     chain = select(dataset.c.id, dataset.c.version_of).where(dataset.c.id == dataset_id).cte("chain", recursive=True)
     before = select(dataset.c.id, dataset.c.version_of).where(dataset.c.owner == owner)
     chain = chain.union(before.where(dataset.c.id == chain.c.version_of))
     made = _RELEASE.where(release.c.dataset_id.in_(select(chain.c.id)), release.c.owner == owner)
-    published = made.where(release.c.state == ReleaseState.PUBLISHED, release.c.deleted_at.is_(None))
+    published = made.where(release.c.state != ReleaseState.DRAFT, release.c.deleted_at.is_(None))
     of_boxes = published.where(release.c.method == "boxes", release.c.base_release_id.is_(None))
     rows = connection.execute(of_boxes.order_by(release.c.published_at.desc(), release.c.id)).mappings()
     return tuple(_release(row) for row in rows)
