@@ -9,7 +9,7 @@ from app.contracts.columns import ColumnName, Share, check_different
 from app.contracts.demands import DeterminationDemands
 from app.contracts.examples import DATASET, RELEASE, Examples
 from app.contracts.families import Diverse
-from app.contracts.findings import Finding
+from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.table_results import AskedColumn
@@ -89,7 +89,7 @@ class ComposedColumn(Diverse, AskedColumn):
     """A sensitive column over the persons that cannot be told apart."""
 
 
-class CompositionResult(Contract):
+class CompositionResult(AuditResult):
     """Result of a `composition` job; restricted to its owner."""
 
     method: Literal["composition"] = Field(default="composition", description="The job's method.")
@@ -108,9 +108,6 @@ class CompositionResult(Contract):
     sensitive: tuple[ComposedColumn, ...] = Field(
         description="By column; empty where all rows are the original's or follow them: they make no groups."
     )
-    passed: bool = Field(description="Whether all that is required is met.")
-    findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
-    verdict: str = Field(description="The whole in one sentence.")
     meaning: dict[str, str] = Field(description="What each figure says.")
 
 
@@ -132,7 +129,9 @@ class DeterminationSpec(JobSpec):
     grid: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="Steps of columns whose values lie on a grid; whole numbers and days have 1."
     )
-    require: DeterminationDemands | None = Field(default=None, description="Demands; default: nothing is determined.")
+    require: DeterminationDemands | None = Field(
+        default=None, description="Demands; default: none, and what is given away is found all the same."
+    )
 
 
 class DeterminedColumn(Contract):
@@ -164,12 +163,9 @@ class DeterminedRelease(Contract):
     kept: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
 
 
-class DeterminationResult(Contract):
+class DeterminationResult(AuditResult):
     """Result of a `determination` job; restricted to its owner."""
 
     method: Literal["determination"] = Field(default="determination", description="The job's method.")
     releases: tuple[DeterminedRelease, ...] = Field(description="One by one.")
-    passed: bool = Field(description="Whether all that is required is met.")
-    findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
-    verdict: str = Field(description="The whole in one sentence.")
     meaning: dict[str, str] = Field(description="What each figure says.")

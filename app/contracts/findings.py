@@ -1,6 +1,8 @@
-"""Findings: what audits say against a release, each with its figure and the limit that it misses."""
+"""What every audit ends in: whether it passed, each demand with what was measured, findings, and a verdict."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
@@ -23,3 +25,26 @@ class Finding(Contract):
     detail: str = Field(description="What was found, and what would work instead.")
     figure: float | None = Field(description="What was measured; null where there is no number.")
     limit: float | None = Field(description="What was demanded of it.")
+
+
+class MeasuredDemand(Contract):
+    """One demand, and what was measured of it."""
+
+    required: float = Field(description="The limit; of recursive diversity its c.")
+    measured: float | None = Field(description="The worst that was measured; null: no finite number.")
+    met: bool = Field(description="Whether what was measured keeps to the limit.")
+
+
+def all_met(demands: Mapping[str, MeasuredDemand]) -> bool | None:
+    """Whether all that is required is met; None where nothing is."""
+    return all(one.met for one in demands.values()) if demands else None
+
+
+class AuditResult(Contract):
+    """What the result of every audit has, whatever it measures."""
+
+    method: Any = Field(description="The job's method.")
+    passed: bool | None = Field(description="Whether every demand is met; null: nothing was required.")
+    demands: dict[str, MeasuredDemand] = Field(description="What was required, by name; empty: nothing.")
+    findings: tuple[Finding, ...] = Field(description="What a steward must know, worst first.")
+    verdict: str = Field(description="The whole in one sentence.")

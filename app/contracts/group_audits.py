@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
-from app.contracts.findings import Finding
+from app.contracts.findings import AuditResult
 from app.contracts.group_attacks import ClassifierReport
 from app.contracts.ids import DatasetId, JobId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
@@ -109,15 +109,13 @@ class ProfiledFile(Contract):
     signals: tuple[ProfiledSignal, ...] = Field(description="The whole table of signals.")
 
 
-class GroupProfileResult(Contract):
+class GroupProfileResult(AuditResult):
     """Result of a `group_profile` job; restricted to its owner."""
 
     method: Literal["group_profile"] = Field(default="group_profile", description="The job's method.")
     alpha: float = Field(description="The model's own.")
     rules: int = Field(description="How many it has.")
     files: tuple[ProfiledFile, ...] = Field(description="Releases first, then datasets, in the order asked for.")
-    findings: tuple[Finding, ...] = Field(description="Signals out of which places that matter stand.")
-    passed: bool | None = Field(description="There are none; null where no places were named.")
 
 
 class GroupProfileSummary(GroupProfileResult):
@@ -163,14 +161,12 @@ class DetectedFile(Contract):
     classifiers: tuple[ClassifierReport, ...] = Field(description="What each sees.")
 
 
-class SwapDetectionResult(Contract):
+class SwapDetectionResult(AuditResult):
     """Result of a `swap_detection` job; restricted to its owner."""
 
     method: Literal["swap_detection"] = Field(default="swap_detection", description="The job's method.")
     auxiliary_records: int = Field(description="Of the auxiliary dataset.")
     files: tuple[DetectedFile, ...] = Field(description="Releases first, then datasets, in the order asked for.")
-    findings: tuple[Finding, ...] = Field(description="Classifiers that rank places that matter among the highest.")
-    passed: bool | None = Field(description="There are none; null where no places were named.")
 
 
 class SwapDetectionSummary(SwapDetectionResult):

@@ -9,6 +9,7 @@ from typing_extensions import TypeAliasType
 from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, VARIABLES, Examples
+from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
@@ -227,7 +228,7 @@ class UnreachedTerm(Contract):
     dataset: Literal["auxiliary", "target"] = Field(description="Where no record reaches it.")
 
 
-class GroupResult(Contract):
+class GroupResult(AuditResult):
     """Result of a `group` job; restricted to its owner, for it points to places."""
 
     method: Literal["group"] = Field(default="group", description="The job's method.")

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.boxes import BoxesSpec
 from app.contracts.examples import QUASI_IDENTIFIERS, RELEASE, Examples
-from app.contracts.findings import Finding
+from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import DatasetJobSpec, JobKind, JobSpec, ReleasingSpec
 
@@ -66,14 +66,11 @@ class InfluencedRelease(Contract):
     numbers: tuple[Influenced, ...] = Field(description="Those that follow a record most, first; at most 200.")
 
 
-class InfluenceResult(Contract):
+class InfluenceResult(AuditResult):
     """Result of an `influence` job; restricted to its owner."""
 
     method: Literal["influence"] = Field(default="influence", description="The job's method.")
     releases: tuple[InfluencedRelease, ...] = Field(description="One by one.")
-    passed: bool = Field(description="Whether all that is required is met.")
-    findings: tuple[Finding, ...] = Field(description="What is not, worst first.")
-    verdict: str = Field(description="The whole in one sentence.")
     meaning: dict[str, str] = Field(description="What each figure says.")
 
 
@@ -146,12 +143,9 @@ class FrontierPoint(Contract):
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
 
 
-class FrontierResult(Contract):
+class FrontierResult(AuditResult):
     """Result of a `frontier` job; restricted to its owner: nothing is published."""
 
     method: Literal["frontier"] = Field(default="frontier", description="The job's method.")
     points: tuple[FrontierPoint, ...] = Field(description="By k, as asked.")
-    passed: bool = Field(description="Whether every k can be had.")
-    findings: tuple[Finding, ...] = Field(description="Those that cannot.")
-    verdict: str = Field(description="The whole in one sentence.")
     meaning: dict[str, str] = Field(description="What each figure says.")

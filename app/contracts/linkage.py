@@ -8,7 +8,7 @@ from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import check_different
 from app.contracts.demands import LinkageDemands
 from app.contracts.examples import DATASET, RELEASE, Examples
-from app.contracts.findings import Finding
+from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
@@ -91,7 +91,7 @@ class Joint(Contract):
     share_of_these_right: float | None = Field(description="Of these, rows whose record it is; null: there are none.")
 
 
-class LinkageResult(Attack):
+class LinkageResult(Attack, AuditResult):
     """Result of a `linkage` job: by fit alone, and with the scales matched."""
 
     method: Literal["linkage"] = Field(default="linkage", description="The job's method.")
@@ -114,7 +114,4 @@ class LinkageResult(Attack):
     with_scale_matching: Attack | None = Field(
         description="The adversary also computes each known record's scale again and compares; null: there is none."
     )
-    passed: bool | None = Field(default=None, description="Whether all that is required is met; null: never looked at.")
-    findings: tuple[Finding, ...] = Field(default=(), description="What is not, as required.")
-    verdict: str = Field(default="", description="The whole in one sentence.")
     meaning: dict[str, str] = Field(default_factory=dict, description="What each figure says.")

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from app.contracts.base import Contract
 from app.contracts.demands import MissingCells
-from app.contracts.findings import Finding
+from app.contracts.findings import AuditResult
 
 
 class ClassSize(Contract):
@@ -169,7 +169,7 @@ class SumsResult(Contract):
     failing: int = Field(description="Cells that fail either.")
 
 
-class TableResult(Contract):
+class TableResult(AuditResult):
     """Result of a `table` job; restricted to its owner."""
 
     method: Literal["table"] = Field(default="table", description="The job's method.")
@@ -196,7 +196,4 @@ class TableResult(Contract):
     utility: Utility = Field(description="What anonymizing has cost.")
     regions: RegionPopulation | None = Field(description="Null: no region was named.")
     sums: tuple[SumsResult, ...] = Field(description="Tables of sums, as asked.")
-    passed: dict[str, bool] | None = Field(description="By demand; null: none was made.")
-    findings: tuple[Finding, ...] = Field(description="What a steward must know, worst first.")
-    verdict: str = Field(description="The whole in one sentence.")
     meaning: dict[str, str] = Field(description="What each measure says, one sentence each.")

@@ -80,7 +80,7 @@ class TableSpec(JobSpec):
         default=(), max_length=20, description="Tables of sums that are to be published."
     )
     threshold: float = Field(default=0.2, strict=True, gt=0, lt=1, description="Risk above which records are counted.")
-    require: TableDemands | None = Field(default=None, description="Demands; each is answered in `passed`.")
+    require: TableDemands | None = Field(default=None, description="Demands; each is answered in `demands`.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

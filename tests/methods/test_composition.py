@@ -137,3 +137,7 @@ def test_values_that_boxes_give_away_are_counted(bench: Bench) -> None:
     alone = rows.filter(pl.col("ill").n_unique().over("box") == 1)
     assert ill["share_certain"] == pytest.approx(len(alone) / len(rows))
     assert found["passed"] == (ill["share_certain"] <= 0.5)
+    assert found["demands"]["share_certain"]["measured"] == ill["share_certain"]
+    unasked = bench.run(spec).result
+    assert (unasked["passed"], unasked["demands"]) == (None, {})
+    assert unasked["findings"], "what is given away is found all the same"

@@ -1,7 +1,9 @@
 """What holds of every method, asked of all of them: a method that is added is held to it without a line here."""
 
 import json
+import re
 from functools import partial
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +11,7 @@ import polars as pl
 import pytest
 
 from app.contracts.examples import DATASET, RELEASE
+from app.contracts.findings import AuditResult
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, Queue
 from app.contracts.methods import METHODS
@@ -16,6 +19,9 @@ from app.contracts.releases import ReleaseFormat
 from tests.methods.examples import EXAMPLES, INCOMPLETE, bench_of_examples, examples
 from tests.methods.in_process import Bench, Done
 from workers.methods.context import CancelRequestedError
+from workers.methods.report.facts import JobFacts
+from workers.methods.report.page import rendered
+from workers.methods.report.writing import of_job
 
 RELEASING = [pytest.param(body, id=name) for name, body in examples(making_releases=True)]
 EACH = [pytest.param(body, id=name) for name, body in examples()]
@@ -62,6 +68,53 @@ def test_what_comes_of_a_job_is_what_its_method_says(there: Bench, ran: dict[str
     )
     assert done.whole | dict(done.outcome.summary) == done.whole
     assert (done.outcome.release is not None) == ("formats" in method.spec.model_fields)
+
+
+#: For each audit a body that demands something which cannot be met, and how its page names that demand.
+UNMET: dict[str, tuple[dict[str, Any], str]] = {
+    "table": ({"require": {"k": 10**6}}, "k"),
+    "composition": ({"require": {"k": 10**6}}, "k"),
+    "determination": ({"require": {"t": 0.0}}, "t"),
+    "influence": ({"require": {"change": 0.0}}, "change"),
+    "linkage": ({"require": {"mean_rank": 10**6}}, "mean_rank"),
+    "frontier": ({"k": [2, 1700], "keep": ["job"], "count_keep": True}, "feasible"),
+    "group_profile": ({"places": [["R11"], ["R04"]]}, "detected"),
+    "swap_detection": ({"places": [["R11"], ["R04"], ["R23"]]}, "detected"),
+}
+AUDITS = [pytest.param(name, id=name) for name, method in METHODS.items() if method.kind is JobKind.AUDIT]
+
+
+def judged(there: Bench, body: dict[str, Any]) -> dict[str, Any]:
+    """The whole result of an audit, of which the page says the same."""
+    whole: dict[str, Any] = there.run(body).whole
+    assert whole["passed"] is (all(one["met"] for one in whole["demands"].values()) if whole["demands"] else None)
+    assert whole["verdict"].endswith(".")
+    facts = {
+        "id": "job_1", "kind": "audit", "method": body["method"], "spec": body, "attempts": 1, "warnings": [],
+        "created_at": None, "started_at": None, "finished_at": None, "result": whole,
+    }  # fmt: skip
+    page = unescape(rendered(of_job(JobFacts(facts))))
+    said = {True: "It passed.", False: "It did not pass.", None: "it neither passed nor failed"}
+    assert [one for one, text in said.items() if text in page] == [whole["passed"]]
+    assert whole["verdict"] in page
+    assert not re.search(r">(None|True|False|null|\[\]|\{\}|nan)<|: None|\{'|\['", page), "a dump of Python"
+    return whole
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_every_audit_answers_its_demands_alike(there: Bench, name: str) -> None:
+    """`passed`, each demand with what was measured, findings and a verdict: whatever the audit, and in its page."""
+    assert issubclass(METHODS[name].result, AuditResult)
+    body = EXAMPLES[name][0]
+    judged(there, body)
+    if name not in UNMET:
+        assert name == "group", "it finds out which places matter: nothing can be required of them"
+        return
+    more, demand = UNMET[name]
+    whole = judged(there, body | more)
+    assert whole["passed"] is False
+    assert whole["demands"][demand]["met"] is False
+    assert whole["findings"]
 
 
 @pytest.mark.parametrize("body", RELEASING)

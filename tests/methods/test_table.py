@@ -121,9 +121,16 @@ def test_demands_are_answered_and_what_fails_is_a_finding(
     dataset_id, frame = people
     require = {"k": 500, "l": 1, "t": 1.0, "population_k": 1, "recursive": {"c": 1e9, "l": 1}, "sensitive_cells": 0}
     sums = [{"of": "income", "by": ["zone"]}, {"of": "income", "by": ["home"]}]
-    found = audit(client, dataset_id, sensitive=["disease"], weight="weight", sums=sums, require=require)
+    spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": QI, "sensitive": ["disease"]}
+    job = succeed(client, spec | {"weight": "weight", "sums": sums, "require": require}, kind="audits")
+    found = job["result"]
     met = {"k": False, "l": True, "t": True, "population_k": True, "recursive": True, "sensitive_cells": False}
-    assert found["passed"] == met
+    assert {name: one["met"] for name, one in found["demands"].items()} == met
+    assert found["passed"] is False
+    assert (found["demands"]["k"]["required"], found["demands"]["k"]["measured"]) == (500, found["k"])
+    page = client.get(f"/v1/jobs/{job['id']}/report").text
+    assert "It did not pass." in page
+    assert "It passed." not in page
     failed = {one["limit"]: one for one in found["findings"] if one["severity"] == "high"}
     assert failed[500.0]["figure"] == found["k"]
     by_zone, by_home = found["sums"]
@@ -168,7 +175,8 @@ def test_a_release_of_boxes_is_read_by_the_names_of_its_columns(
     )
     spec = {"method": "table", "release_id": made["release_id"], "quasi_identifiers": columns, "sensitive": ["income"]}
     found = succeed(client, spec | {"require": {"k": 10}}, kind="audits")["result"]
-    assert found["passed"] == {"k": True}
+    assert found["passed"] is True
+    assert found["demands"]["k"] == {"required": 10, "measured": found["k"], "met": True}
     assert found["k"] == made["result"]["smallest_box"]
     assert found["classes"]["count"] == made["result"]["boxes"]
     assert 0 < found["utility"]["ncp"] < 0.2

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Final
 
 from app.contracts.attacks import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
 from workers.algorithms.tables.composition import Composed
 
 MEANING: Final = {
@@ -46,47 +46,57 @@ def result(
         sensitive=tuple(
             ComposedColumn(column=name, **asdict(one)) for name, one in zip(looked_at, found.diversity, strict=True)
         ),
-        passed=True,
+        passed=None,
+        demands={},
         findings=(),
         verdict="",
         meaning=MEANING,
     )
-    findings = _findings(spec.require or CompositionDemands(k=k), made)
+    demands, findings = _judged(spec.require or CompositionDemands(k=k), made)
     return made.model_copy(
-        update={"findings": findings, "passed": not findings, "verdict": _verdict(made, passed=not findings)}
+        update={
+            "findings": findings,
+            "demands": demands,
+            "passed": all_met(demands),
+            "verdict": _verdict(made, passed=not findings),
+        }
     )
 
 
-def _findings(require: CompositionDemands, made: CompositionResult) -> tuple[Finding, ...]:
+def _judged(
+    require: CompositionDemands, made: CompositionResult
+) -> tuple[dict[str, MeasuredDemand], tuple[Finding, ...]]:
+    """Each demand with what was measured, and a finding for each that is not met."""
     below = [one for one in (made.overlay_below, made.expected_below) if one is not None]
     least_l = min((one.l for one in made.sensitive), default=None)
     alpha = max((one.alpha for one in made.sensitive), default=None)
-    lowest: list[tuple[float | None, float | None, str]] = [
-        (made.least, require.k, "remain of the persons whom rows could belong to, over all releases together"),
-        (made.candidates, require.candidates, "rows are left to whoever joins the releases by what they keep"),
-        (made.expected, require.expected, "records fit all noisy rows of a person"),
-        (least_l, require.l, "sensitive values are left"),
-    ]
-    highest: list[tuple[float | None, float | None, str]] = [
-        (alpha, require.alpha, "of the persons who cannot be told apart share one sensitive value"),
-        (max(below, default=None), require.share_below, "of the persons have fewer than k others"),
-    ]
-    failed = [_failed(figure, limit, what) for figure, limit, what in lowest if _misses(figure, limit, at_least=True)]
-    failed += [
-        _failed(figure, limit, what) for figure, limit, what in highest if _misses(figure, limit, at_least=False)
-    ]
-    return tuple(failed)
+    measured: dict[str, tuple[float | None, bool, str]] = {  # demand: figure, whether it is a least one, in words
+        "k": (made.least, True, "remain of the persons whom rows could belong to, over all releases together"),
+        "candidates": (made.candidates, True, "rows are left to whoever joins the releases by what they keep"),
+        "expected": (made.expected, True, "records fit all noisy rows of a person"),
+        "l": (least_l, True, "sensitive values are left"),
+        "alpha": (alpha, False, "of the persons who cannot be told apart share one sensitive value"),
+        "share_below": (max(below, default=None), False, "of the persons have fewer than k others"),
+    }
+    demands, failed = {}, []
+    for name, (figure, at_least, what) in measured.items():
+        limit = getattr(require, name)
+        if limit is None:
+            continue
+        met = not _misses(figure, limit, at_least=at_least)
+        demands[name] = MeasuredDemand(required=limit, measured=figure, met=met)
+        if not met:
+            failed.append(_failed(figure, limit, what))
+    return demands, tuple(failed)
 
 
-def _misses(figure: float | None, limit: float | None, *, at_least: bool) -> bool:
-    if limit is None:
-        return False
+def _misses(figure: float | None, limit: float, *, at_least: bool) -> bool:
     if figure is None:
         return True
     return figure < limit - 1e-9 if at_least else figure > limit + 1e-9
 
 
-def _failed(figure: float | None, limit: float | None, what: str) -> Finding:
+def _failed(figure: float | None, limit: float, what: str) -> Finding:
     shown = "an unknown number" if figure is None else f"{figure:.4g}"
     detail = f"{shown} {what}, {limit:.4g} is the limit; {_SERIES}"
     return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=figure, limit=limit)

@@ -5,7 +5,7 @@ from typing import Final
 
 from app.contracts.attacks import DeterminationResult, DeterminationSpec, DeterminedRelease
 from app.contracts.demands import DeterminationDemands
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
 
 MEANING: Final = {
     "share_determined": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",
@@ -17,21 +17,37 @@ MEANING: Final = {
 }
 #: Above this share a finding that nobody demanded is more than a remark.
 _MUCH: Final = 0.05
+#: Rounding of shares.
+_SLACK: Final = 1e-12
 
 
 def result(spec: DeterminationSpec, found: Sequence[DeterminedRelease]) -> DeterminationResult:
     """The job's result."""
     findings = tuple(_findings(spec.require, found))
+    demands = dict(_demands(spec.require, found))
     worst = max(findings, key=lambda one: one.figure or 0.0, default=None)
     many = f"The {len(found)} releases" if len(found) > 1 else "The release"
     verdict = f"{many} give{'' if len(found) > 1 else 's'} no value away." if worst is None else f"{worst.detail}."
     return DeterminationResult(
         releases=tuple(found),
-        passed=not findings if spec.require is not None else not any(one.severity is Severity.HIGH for one in findings),
+        passed=all_met(demands),
+        demands=demands,
         findings=findings,
         verdict=verdict,
         meaning=MEANING,
     )
+
+
+def _demands(
+    require: DeterminationDemands | None, found: Sequence[DeterminedRelease]
+) -> Iterator[tuple[str, MeasuredDemand]]:
+    """Each demand, with the worst of all columns of all releases; where there are none nothing is given away."""
+    for name in () if require is None else DeterminationDemands.model_fields:
+        limit = getattr(require, name)
+        if limit is not None:
+            parts = [part for release in found for part in (*release.columns, *release.kept)]
+            worst = max((getattr(part, name) for part in parts if hasattr(part, name)), default=0.0)
+            yield name, MeasuredDemand(required=limit, measured=worst, met=worst <= limit + _SLACK)
 
 
 def _findings(require: DeterminationDemands | None, found: Sequence[DeterminedRelease]) -> Iterator[Finding]:
@@ -60,7 +76,7 @@ def _judged(
     limit = None if require is None else getattr(require, name)
     if limit is None and (require is not None or silent):
         return
-    if figure > (limit or 0.0) + 1e-12:
+    if figure > (limit or 0.0) + _SLACK:
         shown = f"{figure:.3g}" if name == "t" else f"{figure:.1%}"
         demanded = limit is not None
         severity = Severity.HIGH if demanded else Severity.MEDIUM if figure > _MUCH else Severity.LOW

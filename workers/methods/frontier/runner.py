@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
 from app.contracts.influence import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
 from app.contracts.releases import ReleaseFormat
 from app.errors import SureboxError
@@ -80,6 +80,7 @@ def _width(guaranteed: Any) -> float | None:
 def _result(points: tuple[FrontierPoint, ...]) -> FrontierResult:
     lost = [one for one in points if one.infeasible is not None]
     had = [one for one in points if one.ncp is not None]
+    demands = {"feasible": MeasuredDemand(required=len(points), measured=len(had), met=not lost)}
     verdict = "No k can be had."
     if had:
         verdict = (
@@ -88,7 +89,8 @@ def _result(points: tuple[FrontierPoint, ...]) -> FrontierResult:
         )
     return FrontierResult(
         points=points,
-        passed=not lost,
+        passed=all_met(demands),
+        demands=demands,
         findings=tuple(
             Finding(
                 audit="frontier",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from app.contracts.findings import Finding, Severity
 from app.contracts.groups import (
     Adequacy,
     GroupResult,
@@ -62,6 +63,7 @@ def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, An
     if signals.quantity is not None:
         true = stand_out(in_kind(signals.quantity, signals.sizes, spec.signal), spec.outliers, excluded)
     made = GroupResult(
+        **_judgement(attacked.found, auxiliary, true, places=len(signals.sizes)),
         records=_records(attacked),
         rules=tuple(_rules(attacked.found, spec.variables)),
         common=tuple(common(attacked.found.rules, spec.variables)),
@@ -84,6 +86,24 @@ def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, An
         split=None if spec.split_by is None else split(spec, attacked, excluded),
     )
     return made.model_dump(mode="json")
+
+
+def _judgement(found: Found, auxiliary: Outliers, true: Outliers | None, *, places: int) -> dict[str, Any]:
+    """What the attack comes to. Nothing can be required of it, for which places matter is what it is to find out."""
+    seen = len(auxiliary.indexes)
+    learned = f"Rules that do not name the group ({len(found.rules)}) point to {seen} of {places} places"
+    if true is None:
+        verdict, hit, severity = f"{learned}; the target cannot tell whether rightly.", seen, Severity.MEDIUM
+    else:
+        hit, severity = len(set(auxiliary.indexes) & set(true.indexes)), Severity.HIGH
+        verdict = f"{learned}; {hit} of the {len(true.indexes)} where the group stands out are among them."
+    if not hit:
+        return {"passed": None, "demands": {}, "findings": (), "verdict": verdict}
+    remedy = "`swaps` masks places; coarser places or fewer columns show less"
+    finding = Finding(
+        audit="group", severity=severity, detail=f"{verdict.rstrip('.')}: {remedy}", figure=float(hit), limit=0.0
+    )
+    return {"passed": None, "demands": {}, "findings": (finding,), "verdict": verdict}
 
 
 def summary(whole: Mapping[str, Any]) -> dict[str, Any]:

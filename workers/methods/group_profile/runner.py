@@ -14,7 +14,7 @@ from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.profile import ProfileSignal, precision, profile, ranks
 from workers.methods.context import JobContext
 from workers.methods.microfile.attack import attack, no_records, stand_out
-from workers.methods.microfile.files import AuditedFile, audited_files, wanted_places
+from workers.methods.microfile.files import AuditedFile, audited_files, detections, wanted_places
 from workers.methods.microfile.given_model import learned_by, rules_by
 from workers.methods.microfile.microfile import Wanted, fuzzified, read
 from workers.methods.outcome import Outcome
@@ -55,8 +55,9 @@ class GroupProfileRunner:
             alpha=alpha,
             rules=len(rules),
             files=found,
-            findings=findings,
-            passed=None if spec.places is None else not findings,
+            **detections(
+                spec.places, findings, looked=sum(len(file.signals) for file in found), by="signals of the rules"
+            ),
         )
         whole = made.model_dump(mode="json")
         return Outcome(summary=_summary(whole, found), result=whole)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
 from app.contracts.influence import (
     Influenced,
     InfluenceDemands,
@@ -34,11 +34,13 @@ def result(spec: InfluenceSpec, told: Sequence[Told]) -> InfluenceResult:
     told : of each release its id, its numbers on all records, the effects of every record tried, and failed runs.
     """
     require = spec.require or _DEFAULT
-    releases = tuple(_release(one, require) for one in told)
-    findings = tuple(sorted(_findings(releases, require), key=lambda one: -(one.figure or 0.0)))
+    whole = tuple(_release(one, require) for one in told)
+    findings = tuple(sorted(_findings(whole, require), key=lambda one: -(one.figure or 0.0)))
+    demands = dict(_demands(whole, require))
     return InfluenceResult(
-        releases=releases,
-        passed=not findings,
+        releases=tuple(one.model_copy(update={"numbers": one.numbers[:_SHOWN]}) for one in whole),
+        passed=all_met(demands),
+        demands=demands,
         findings=findings,
         verdict=_verdict(findings, spec.records),
         meaning=MEANING,
@@ -58,9 +60,16 @@ def _release(told: Told, require: InfluenceDemands) -> InfluencedRelease:
         for name, value in whole.items()
     ]
     numbers.sort(key=lambda one: (-one.slope, -one.change, one.number))
-    return InfluencedRelease(
-        release_id=release_id, runs=1 + 2 * len(tried), failed=failed, numbers=tuple(numbers[:_SHOWN])
-    )
+    return InfluencedRelease(release_id=release_id, runs=1 + 2 * len(tried), failed=failed, numbers=tuple(numbers))
+
+
+def _demands(releases: Sequence[InfluencedRelease], require: InfluenceDemands) -> Iterator[tuple[str, MeasuredDemand]]:
+    """Each demand, with the worst of all numbers."""
+    for name in InfluenceDemands.model_fields:
+        limit = getattr(require, name)
+        if limit is not None:
+            worst = max((getattr(one, name) for release in releases for one in release.numbers), default=0.0)
+            yield name, MeasuredDemand(required=limit, measured=worst, met=worst <= limit)
 
 
 def _findings(releases: Sequence[InfluencedRelease], require: InfluenceDemands) -> Iterator[Finding]:

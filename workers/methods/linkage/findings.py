@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.demands import LinkageDemands
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
 from app.contracts.linkage import Joint, LinkageResult, Ranks
 from workers.algorithms.uncertain.linkage.attack import Linkage
 
@@ -19,6 +19,8 @@ MEANING: Final = {
     "share_of_these_right": "How often he is right with them.",
     "known_90": "The same for somebody who knows nine of ten records.",
     "with_scale_matching": "He also computes the scale of each record again, and compares it with the published one.",
+    "demands": "Where you require nothing, the mean rank is to be k for somebody who knows the original, less what "
+    "chance explains: four standard errors.",
     "joint": "He also uses that a record stands behind one row only.",
 }
 _WIDER: Final = "a larger `k`, coarser columns or fewer kept ones leave more candidates"
@@ -30,6 +32,8 @@ _SAID: Final = (
     ("mean_posterior", False, "is the mean probability of the true record"),
     ("share_posterior_above_half", False, "of the rows have a record that is more probable than not"),
 )
+#: A demand by name, with what was measured, and the finding if it is not met.
+Judged = tuple[str, MeasuredDemand, Finding]
 #: Ranks of a release that keeps what it promises are k on average; so many standard errors below are no chance.
 _CHANCE: Final = 4.0
 
@@ -50,9 +54,15 @@ def judged(
     found
         The attacks.
     """
-    findings = tuple(_broken(made, promised, found) if require is None else _missed(made, require))
+    judged_by = _broken(made, promised, found) if require is None else _missed(made, require)
+    demands, said = {}, []
+    for name, demand, finding in judged_by:
+        demands[name] = demand
+        said.append(finding)
+    findings = tuple(finding for finding, demand in zip(said, demands.values(), strict=True) if not demand.met)
     return {
-        "passed": not findings,
+        "passed": all_met(demands),
+        "demands": demands,
         "findings": findings,
         "verdict": _verdict(made, passed=not findings),
         "meaning": MEANING,
@@ -70,28 +80,29 @@ def _worst(made: LinkageResult, name: str, *, least: bool) -> float | None:
     return (min if least else max)(told, default=None)
 
 
-def _missed(made: LinkageResult, require: LinkageDemands) -> Iterator[Finding]:
+def _missed(made: LinkageResult, require: LinkageDemands) -> Iterator[Judged]:
     for name, least, what in _SAID:
         limit = getattr(require, name)
         if limit is None:
             continue
         figure = _worst(made, name, least=least)
-        if figure is None or (figure < limit - 1e-9 if least else figure > limit + 1e-9):
-            yield _finding(figure, limit, what)
+        met = figure is not None and (figure >= limit - 1e-9 if least else figure <= limit + 1e-9)
+        yield name, MeasuredDemand(required=limit, measured=figure, met=met), _finding(figure, limit, what)
 
 
-def _broken(made: LinkageResult, promised: float | None, found: Mapping[str, Linkage]) -> Iterator[Finding]:
+def _broken(made: LinkageResult, promised: float | None, found: Mapping[str, Linkage]) -> Iterator[Judged]:
     """Whether an attack finds a mean rank below k that chance does not explain."""
     if promised is None:
         return
-    told = [
-        one.rank.mean() + _CHANCE * one.rank.std() / np.sqrt(len(one.rank))
+    ranks = [
+        (float(one.rank.mean()), float(_CHANCE * one.rank.std() / np.sqrt(len(one.rank))))
         for name, one in found.items()
         if not name.endswith("_90")
     ]
-    if min(told) < promised:
-        name, least, what = _SAID[0]
-        yield _finding(_worst(made, name, least=least), promised, what)
+    mean, chance = min(ranks, key=sum)
+    name, least, what = _SAID[0]
+    demand = MeasuredDemand(required=promised - chance, measured=mean, met=mean + chance >= promised)
+    yield name, demand, _finding(_worst(made, name, least=least), promised, what)
 
 
 def _finding(figure: float | None, limit: float, what: str) -> Finding:

@@ -51,6 +51,10 @@ def result(
         sampled=len(found["fit"].rows),
         k=None if isinstance(k, np.ndarray) else k,
         **(best or {}),
+        passed=None,
+        demands={},
+        findings=(),
+        verdict="",
         with_scale_matching=None if matched is None else Attack(**matched.model_dump(), known_90=ranks("matched_90")),
     )
     promised = float(np.mean(k)) if original else None

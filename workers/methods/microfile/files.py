@@ -1,8 +1,11 @@
 """Files that a model of a group is held against: releases and datasets, read alike."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from app.contracts.findings import Finding, MeasuredDemand, all_met
 from app.contracts.groups import GroupSpec
 from app.contracts.inputs import listed
 from app.contracts.microfiles import ParameterValue, Recodings
@@ -32,6 +35,30 @@ def audited_files(job: JobContext, learned: GroupSpec | None, given: Recodings) 
         recode = learned.recode.auxiliary if learned is not None and as_auxiliary else usual
         datasets.append(AuditedFile(one.id, job.dataset_path(role), recode))
     return (*releases, *datasets)
+
+
+def detections(
+    places: tuple[ParameterValue, ...] | None, findings: Sequence[Finding], *, looked: int, by: str
+) -> dict[str, Any]:
+    """The fields of a result that judge it: nothing may show the places that were named, where some were.
+
+    Parameters
+    ----------
+    places
+        Those that must not stand out; None: none were named.
+    findings
+        What shows them.
+    looked, by
+        How many signals or classifiers were looked at, and which of the two.
+    """
+    shown = len(findings)
+    demands = {} if places is None else {"detected": MeasuredDemand(required=0, measured=shown, met=not shown)}
+    verdict = f"{shown} of {looked} {by} show places that must not stand out."
+    if places is None:
+        verdict = f"What {looked} {by} see of each place stands in `files`; name `places` to have it judged."
+    elif not shown:
+        verdict = f"None of {looked} {by} shows a place that must not stand out."
+    return {"passed": all_met(demands), "demands": demands, "findings": tuple(findings), "verdict": verdict}
 
 
 def wanted_places(values: ParameterValues, asked: tuple[ParameterValue, ...] | None) -> tuple[int, ...]:

@@ -1,14 +1,20 @@
 """What the restricted pages of attacks and of masked groups show: signals, rules as sentences, ranks, findings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.pictures import bars, before_and_after
 from workers.methods.report.sections import Section, Table, pairs
+from workers.methods.report.words import spoken
 
 _DRAWN: Final = 40
 _RULES: Final = 50
+_PASSED: Final[Mapping[bool | None, str]] = {
+    True: "It passed.",
+    False: "It did not pass.",
+    None: "Nothing was required: it neither passed nor failed.",
+}
 #: Figures of a composition, and what they are called.
 _COMPOSED: Final = {
     "k": "Persons that are left (composed k)",
@@ -23,16 +29,23 @@ _COMPOSED: Final = {
 
 
 def findings(result: JsonObject) -> Section:
-    """What an audit found, the worst first."""
+    """What an audit concludes, what was required and measured, and what it found, the worst first."""
     found = sorted(result.get("findings") or (), key=lambda one: ("high", "medium", "low").index(one["severity"]))
-    sentences = []
-    if result.get("passed") is not None:
-        sentences.append("It passed." if result["passed"] else "It did not pass.")
+    sentences = [str(result["verdict"])] if result.get("verdict") else []
+    if "passed" in result:
+        sentences.append(_PASSED[result["passed"]])
     if not found and "findings" in result:
         sentences.append("It found nothing to object to.")
+    demands = tuple(
+        (spoken(name), one["required"], one["measured"], one["met"])
+        for name, one in (result.get("demands") or {}).items()
+    )
     rows = tuple((one["severity"], one["detail"], one.get("figure"), one.get("limit")) for one in found)
-    head = ("Severity", "Finding", "Figure", "Limit")
-    return Section("Findings", tuple(sentences), tables=(Table("Findings", head, rows),) if rows else ())
+    tables = (
+        Table("What was required", ("Demand", "Required", "Measured", "Met"), demands),
+        Table("Findings", ("Severity", "Finding", "Figure", "Limit"), rows),
+    )
+    return Section("Findings", tuple(sentences), tables=tuple(table for table in tables if table.rows))
 
 
 def published(job: JsonObject) -> Section:
@@ -100,7 +113,9 @@ def group(result: JsonObject) -> Section:
 
 def rules(result: JsonObject) -> Section:
     """The rules as sentences."""
-    found: Sequence[JsonObject] = [one for one in result.get("rules") or () if one.get("text")]
+    all_rules = result.get("rules")
+    listed = all_rules if isinstance(all_rules, Sequence) else ()  # of some audits it is how many there are
+    found: Sequence[JsonObject] = [one for one in listed if one.get("text")]
     points = tuple(
         f"If {one['text']}, the group is likely: relative confidence {_number(one.get('relative_confidence_factor'))}, "
         f"support {_number(one.get('support'))}."

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from workers.methods.report.sections import Cell, Figure, Section
+from workers.methods.report.sections import Figure, Section, read_as
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-_FEW: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +63,6 @@ def policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def shown(cell: Cell) -> str:
-    """A cell as it is read: numbers with six digits at most, a dash where there is nothing."""
-    if cell is None:
-        return "\N{EN DASH}"
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, float):
-        return f"{cell:,.{_FEW}g}" if abs(cell) < 10**_FEW else f"{cell:,.0f}"
-    return f"{cell:,}" if isinstance(cell, int) else cell
-
-
 def _source(figure: Figure) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(figure.svg).decode()
 
@@ -90,6 +77,6 @@ def _template() -> "Template":
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=False)
-    environment.filters["shown"] = shown
+    environment.filters["shown"] = read_as
     environment.filters["source"] = _source
     return environment.from_string(files("workers.methods.report").joinpath("page.html").read_text(encoding="utf-8"))

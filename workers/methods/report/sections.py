@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Cell: TypeAlias = str | int | float | bool | None
+_FEW: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,17 @@ class Section:
     def empty(self) -> bool:
         """Whether nothing stands under the heading."""
         return not (self.sentences or self.points or self.figures or self.tables)
+
+
+def read_as(cell: Cell) -> str:
+    """A cell as it is read: numbers with six digits at most, a dash where there is nothing."""
+    if cell is None:
+        return "\N{EN DASH}"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return f"{cell:,.{_FEW}g}" if abs(cell) < 10**_FEW else f"{cell:,.0f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell
 
 
 def pairs(caption: str, rows: Sequence[tuple[str, Cell]]) -> Table:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from workers.methods.report.facts import JsonObject
-from workers.methods.report.sections import Cell, Section, Table, pairs
+from workers.methods.report.sections import Cell, Section, Table, pairs, read_as
 
 #: Entries of a list that is shown.
 _LONGEST: Final = 50
@@ -60,15 +60,29 @@ def swaps(told: JsonObject) -> Section:
 
 def other(told: JsonObject) -> Section:
     """A method without a text of its own: its parameters."""
-    rows = [(name, cell) for name, value in told.items() if (cell := _cell(value)) is not None]
-    return Section("What was asked", tables=(pairs("Parameters", rows),)) if rows else Section("What was asked")
+    rows = [(name, cell) for name, cell in _flat(told, ()) if cell is not None]
+    tables = [pairs("Parameters", rows), *_tables(told, ())]
+    return Section("What was asked", tables=tuple(table for table in tables if table.rows))
 
 
 def figures(result: JsonObject, *, title: str, without: Sequence[str] = ()) -> Section:
-    """All numbers and short lists of a result, by their names."""
-    tables = [pairs("Figures", [(name, value) for name, value in _flat(result, without) if value is not None])]
-    tables += _tables(result, without)
+    """All numbers and short lists of a result, by their names; lists of objects are tables of their own."""
+    tables = [pairs("Figures", list(_flat(result, without))), *_tables(result, without)]
     return Section(title, tables=tuple(table for table in tables if table.rows))
+
+
+def meanings(result: JsonObject) -> Section:
+    """What the figures of an audit say, one sentence each."""
+    meaning = result.get("meaning")
+    told: JsonObject = meaning if isinstance(meaning, Mapping) else {}
+    return Section("What the figures say", points=tuple(f"{spoken(name)}: {text}" for name, text in told.items()))
+
+
+def of_objects(caption: str, objects: Sequence[JsonObject], *, without: Sequence[str] = ()) -> Table:
+    """A table with a row an object: what lies within its fields has columns of its own."""
+    rows = [dict(_flat(one, without)) for one in objects[:_LONGEST]]
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    return Table(caption, names, tuple(tuple(row.get(name) for name in names) for row in rows))
 
 
 def _flat(result: JsonObject, without: Sequence[str], before: str = "") -> Iterator[tuple[str, Cell]]:
@@ -77,29 +91,38 @@ def _flat(result: JsonObject, without: Sequence[str], before: str = "") -> Itera
             continue
         if isinstance(value, Mapping) and len(value) <= _LONGEST:
             yield from _flat(value, without, f"{before}{spoken(name)}: ")
-        elif not isinstance(value, (list, tuple)) or not any(
-            isinstance(part, (list, tuple, Mapping)) for part in value
-        ):
+        elif not _are_objects(value):
             yield f"{before}{spoken(name)}", _cell(value)
 
 
-def _tables(result: JsonObject, without: Sequence[str]) -> Iterator[Table]:
+def _tables(result: JsonObject, without: Sequence[str], before: str = "") -> Iterator[Table]:
     for name, value in result.items():
-        if name in without or not isinstance(value, (list, tuple)) or not value:
+        if name in without:
             continue
-        if all(isinstance(part, Mapping) for part in value):
-            head = tuple(value[0])
-            rows = tuple(tuple(_cell(part.get(column)) for column in head) for part in value[:_LONGEST])
-            yield Table(spoken(name), tuple(map(spoken, head)), rows)
+        if isinstance(value, Mapping):
+            yield from _tables(value, without, f"{before}{spoken(name)}: ")
+        elif _are_objects(value):
+            yield of_objects(f"{before}{spoken(name)}", value)
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(part, Mapping) for part in value)
 
 
 def _cell(value: Any) -> Cell:
-    if isinstance(value, (list, tuple)):
-        few = ", ".join("\N{EN DASH}" if part is None else str(part) for part in value[:_LONGEST])
-        return f"{few}, \N{HORIZONTAL ELLIPSIS}" if len(value) > _LONGEST else few or None
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return (_text(value) or None) if isinstance(value, (list, tuple, Mapping)) else str(value)
+
+
+def _text(value: Any) -> str:
+    """Any value as it is read within a line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {part}" for name, part in list(value.items())[:_LONGEST]) or None
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+        return "; ".join(f"{spoken(str(name))}: {_text(part)}" for name, part in list(value.items())[:_LONGEST])
+    if isinstance(value, (list, tuple)):
+        few = ("; " if _are_objects(value) else ", ").join(map(_text, value[:_LONGEST]))
+        return f"{few}, \N{HORIZONTAL ELLIPSIS}" if len(value) > _LONGEST else few
+    return read_as(value)
 
 
 def spoken(name: str) -> str:

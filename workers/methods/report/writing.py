@@ -15,9 +15,9 @@ _ASKED: Final[Mapping[str, Callable[[JsonObject], Section]]] = {
 }
 #: Parts of a result that have a section of their own, or are too long to be read.
 _SHOWN_ELSEWHERE: Final = (
-    "method", "statistics", "findings", "passed", "rules", "parameter_values", "signal", "signal_before",
-    "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "sizes", "masked", "outliers",
-    "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list", "rank_quantiles",
+    "method", "statistics", "findings", "passed", "demands", "verdict", "meaning", "rules", "parameter_values",
+    "signal", "signal_before", "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "sizes", "masked",
+    "outliers", "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list", "rank_quantiles",
 )  # fmt: skip
 
 
@@ -53,7 +53,8 @@ def of_job(facts: JobFacts) -> Page:
         attacks.group(result),
         attacks.rules(result),
         attacks.linkage(result),
-        words.figures(result, title="All figures", without=_SHOWN_ELSEWHERE),
+        words.figures(_others(result), title="All figures"),
+        words.meanings(result),
         _timed(job),
     ]
     before = [words.other(job.get("spec") or {})] if release is None else [_asked(release)]
@@ -65,6 +66,15 @@ def of_job(facts: JobFacts) -> Page:
         sections=[*before, *own[:7], *after, *own[7:], _warned(job)],
         foot=_foot({} if release is None else release.software),
     )
+
+
+def _others(result: JsonObject) -> JsonObject:
+    """What has no section of its own; how many rules there are is a figure, the rules are not."""
+    return {
+        name: value
+        for name, value in result.items()
+        if name not in _SHOWN_ELSEWHERE or (name == "rules" and isinstance(value, int))
+    }
 
 
 def _asked(facts: ReleaseFacts) -> Section:

@@ -12,7 +12,7 @@ from app.contracts.groups import GroupSpec
 from app.contracts.rule_models import group_spec
 from workers.methods.context import JobContext
 from workers.methods.microfile.classifying import Learned, Standing, common_columns, learn, reports, score
-from workers.methods.microfile.files import AuditedFile, audited_files, wanted_places
+from workers.methods.microfile.files import AuditedFile, audited_files, detections, wanted_places
 from workers.methods.microfile.microfile import Wanted, read
 from workers.methods.outcome import Outcome
 
@@ -44,8 +44,16 @@ class SwapDetectionRunner:
         made = SwapDetectionResult(
             auxiliary_records=job.datasets["auxiliary_dataset_id"].rows,
             files=found,
-            findings=findings,
-            passed=None if spec.places is None else not findings,
+            **detections(
+                spec.places,
+                findings,
+                looked=sum(
+                    (one.all_records is not None) + (one.out_of_range is not None)
+                    for file in found
+                    for one in file.classifiers
+                ),
+                by="views of classifiers",
+            ),
         )
         whole = made.model_dump(mode="json")
         numbers = sum(4 * len(file.parameter_values) for file in found)

@@ -1,9 +1,10 @@
 """What the audit `table` demands and finds: each demand with what was measured, and what a steward must know anyway."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, MeasuredDemand, Severity
 from app.contracts.table_results import TableResult
 from app.contracts.tables import TableSpec
 
@@ -56,8 +57,10 @@ _AT_LEAST: Final = frozenset({"k", "l", "entropy_l", "population_k", "region_pop
 _SLACK: Final = 1e-9
 
 
-def demanded(spec: TableSpec, found: TableResult, recursive: float | None) -> tuple[dict[str, bool], list[Finding]]:
-    """Whether each demand is met, and a finding for each that is not.
+def demanded(
+    spec: TableSpec, found: TableResult, recursive: float | None
+) -> tuple[dict[str, MeasuredDemand], list[Finding]]:
+    """Each demand with what was measured, and a finding for each that is not met.
 
     Parameters
     ----------
@@ -65,15 +68,19 @@ def demanded(spec: TableSpec, found: TableResult, recursive: float | None) -> tu
     found : what was measured.
     recursive : the c above which the table is recursively diverse for the l that is required; None: not asked.
     """
-    passed: dict[str, bool] = {}
+    demands: dict[str, MeasuredDemand] = {}
     failed = []
     for name in spec.demanded:
         figure, limit = _figure(name, spec, found, recursive)
         met = figure is not None and _met(name, figure, limit)
-        passed[name] = met
+        demands[name] = MeasuredDemand(required=limit, measured=_finite(figure), met=met)
         if not met:
             failed.append(_failed(name, figure, limit))
-    return passed, failed
+    return demands, failed
+
+
+def _finite(figure: float | None) -> float | None:
+    return figure if figure is not None and math.isfinite(figure) else None
 
 
 def _figure(name: str, spec: TableSpec, found: TableResult, recursive: float | None) -> tuple[float | None, float]:
@@ -91,7 +98,7 @@ def _met(name: str, figure: float, limit: float) -> bool:
 
 
 def _failed(name: str, figure: float | None, limit: float) -> Finding:
-    finite = None if figure is None or figure in {float("inf"), float("-inf")} else figure
+    finite = _finite(figure)
     shown = "no number" if finite is None else f"{finite:.6g}"
     side = "at least" if name in _AT_LEAST else "below" if name == "recursive" else "at most"
     detail = f"`{name}` is {shown}, and {side} {limit:.6g} is required"
@@ -145,7 +152,7 @@ def verdict(found: TableResult) -> str:
         told += f", and learns {worst.column} of {worst.share_certain:.1%} without finding the record"
     elif found.l is not None:
         told += f", and is left with at least {found.l.distinct} values to guess"
-    failed = [name for name, met in (found.passed or {}).items() if not met]
+    failed = [name for name, demand in found.demands.items() if not demand.met]
     if found.passed is not None:
         told += (
             f"; {_listed(failed)} {'fails' if len(failed) == 1 else 'fail'} what is required"

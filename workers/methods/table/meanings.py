@@ -23,5 +23,5 @@ MEANING: Final = {
     "utility": "What anonymizing cost: how large classes are, and how much of each cell is left open.",
     "regions": "The people who live in the smallest region that the table tells apart.",
     "sums": "Cells of a table of sums from which a contributor could compute another's share.",
-    "passed": "Whether each demand is met.",
+    "demands": "What was required, what was measured of it, and whether that suffices.",
 }

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from app.contracts import table_results as told_as
 from app.contracts.demands import MissingCells
+from app.contracts.findings import all_met
 from app.contracts.tables import SumsAudit, TableSpec
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells
@@ -71,6 +72,7 @@ def result(spec: TableSpec, made: Measured) -> told_as.TableResult:
         regions=_regions(spec, audited),
         sums=tuple(_sums(one, cells, audited) for one, cells in zip(spec.sums, audited.sums, strict=True)),
         passed=None,
+        demands={},
         findings=(),
         verdict="",
         meaning=MEANING,
@@ -80,10 +82,11 @@ def result(spec: TableSpec, made: Measured) -> told_as.TableResult:
 
 def _judged(spec: TableSpec, found: told_as.TableResult, told: tuple[Told, ...]) -> told_as.TableResult:
     recursive = max((one.demanded for one in told if one.demanded is not None), default=None)
-    passed, failed = demanded(spec, found, recursive)
+    demands, failed = demanded(spec, found, recursive)
     answered = found.model_copy(
         update={
-            "passed": passed if spec.require is not None else None,
+            "passed": all_met(demands),
+            "demands": demands,
             "findings": (*failed, *sorted(noticed(spec, found), key=lambda one: one.severity != "high")),
         }
     )
