@@ -14,7 +14,7 @@ import psutil
 from celery import signals
 
 from app.observability.logs import configure_logging
-from app.processes.cores import usable_cores
+from app.processes.cores import threads_each, usable_cores
 from app.queue import make_celery
 from app.settings import get_settings
 from workers.engine.column_secrets import seal_anew_where_asked
@@ -45,7 +45,7 @@ app.conf.update(
 signal.pthread_sigmask(signal.SIG_BLOCK, {STOP_SIGNAL})
 
 _presences: list[Presence] = []
-_concurrency = 1
+_threads = 1
 
 
 @signals.setup_logging.connect
@@ -55,10 +55,10 @@ def _log(**_: Any) -> None:
 
 @signals.celeryd_after_setup.connect
 def _note_concurrency(instance: Any, **_: Any) -> None:
-    global _concurrency  # noqa: PLW0603 - inherited by children; Celery hands it to nobody else
-    _concurrency = int(instance.concurrency)
-    queues = ",".join(sorted(app.amqp.queues.consume_from))
-    _presences.append(Presence(settings, queues=queues, concurrency=_concurrency))
+    global _threads  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to nobody else
+    queues, concurrency = ",".join(sorted(app.amqp.queues.consume_from)), int(instance.concurrency)
+    _threads = threads_each(queue=queues, concurrency=concurrency, cores=usable_cores())
+    _presences.append(Presence(settings, queues=queues, concurrency=concurrency))
 
 
 @signals.worker_ready.connect
@@ -73,7 +73,7 @@ def _begin_child(**_: Any) -> None:
         presence.abandon()
     if settings.worker_memory_bytes is not None:  # RLIMIT_AS would count address space that thread pools only reserve
         resource.setrlimit(resource.RLIMIT_DATA, (settings.worker_memory_bytes, settings.worker_memory_bytes))
-    open_resources(settings, threads=max(1, usable_cores() // _concurrency))
+    open_resources(settings, threads=_threads)
     seal_anew_where_asked()
     preload()
     note_compilations()

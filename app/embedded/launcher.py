@@ -29,6 +29,8 @@ PREPARE_SECONDS = 600.0
 #: Seconds between SIGTERM and SIGKILL.
 API_PATIENCE = 5.0
 WORKER_PATIENCE = 8.0
+#: Processes of the interactive queue: while one reads an upload, another answers questions.
+ANSWERING = 2
 #: Stages, stopped from the last to the first.
 DATABASE, BROKER, WORKERS, API = range(4)
 
@@ -158,7 +160,7 @@ class Launcher:
             return Command(surebox(*arguments), environment=environment, log=log, patience=patience, keep_fds=keep_fds)
 
         fd = self.listener.fileno()
-        interactive = ("worker", "--queue", "interactive", "--concurrency", "1")
+        interactive = ("worker", "--queue", "interactive", "--concurrency", str(ANSWERING))
         batch = ("worker", "--queue", "batch", "--concurrency", str(self.workers))
         parts = [
             ("The API", command("api", "serve", "--listen-fd", str(fd), patience=API_PATIENCE, keep_fds=[fd]), API),

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from app.errors import CannotStartError
 from app.processes.compiler import COMPILE
-from app.processes.cores import usable_cores
+from app.processes.cores import threads_each, usable_cores
 from app.settings import Settings
 
 #: Jobs may take long and must not slow down what somebody waits for.
@@ -19,14 +19,13 @@ BATCH_NICENESS = 10
 START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
 
 
-def thread_settings(*, concurrency: int, cores: int) -> dict[str, str]:
-    """Return the environment that keeps `concurrency` processes from fighting over the cores.
+def thread_settings(*, each: int) -> dict[str, str]:
+    """Return the environment that keeps processes with so many threads each from fighting over the cores.
 
     BLAS gets one thread each: our own kernels and frames are what runs in parallel.
     """
-    threads = str(max(1, cores // concurrency))
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
-    return {**one, "NUMBA_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads}
+    return {**one, "NUMBA_NUM_THREADS": str(each), "POLARS_MAX_THREADS": str(each)}
 
 
 def kernel_settings(settings: Settings) -> dict[str, str]:
@@ -70,7 +69,7 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
     """Replace this process by the Celery worker of a queue."""
     environment = {
         **os.environ,
-        **thread_settings(concurrency=concurrency, cores=usable_cores()),
+        **thread_settings(each=threads_each(queue=queue, concurrency=concurrency, cores=usable_cores())),
         **kernel_settings(settings),
     }
     if queue == "batch":
@@ -81,5 +80,5 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
 
 def become_compiler(settings: Settings, *, methods: Sequence[str]) -> NoReturn:
     """Replace this process by one that compiles what the installation lacks."""
-    environment = {**os.environ, **thread_settings(concurrency=1, cores=usable_cores()), **kernel_settings(settings)}
+    environment = {**os.environ, **thread_settings(each=usable_cores()), **kernel_settings(settings)}
     os.execve(sys.executable, [sys.executable, "-P", "-c", COMPILE, *methods], environment)  # noqa: S606

@@ -14,3 +14,12 @@ def usable_cores() -> int:
         quota, period = QUOTA.read_text(encoding="ascii").split()
         return max(1, min(bound, int(quota) // int(period)))
     return bound
+
+
+def threads_each(*, queue: str, concurrency: int, cores: int) -> int:
+    """Return how many threads each process of a worker has.
+
+    Processes of jobs share the cores. Those of the interactive queue are seldom busy at once, and somebody waits for
+    each: an upload that is alone has all cores.
+    """
+    return cores if queue == "interactive" else max(1, cores // concurrency)

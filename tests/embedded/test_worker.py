@@ -10,15 +10,19 @@ import pytest
 
 from app.embedded.worker import kernel_cache, thread_settings
 from app.errors import CannotStartError
-from app.processes.cores import usable_cores
+from app.processes.cores import threads_each, usable_cores
 from app.settings import Settings
 
 
 @pytest.mark.parametrize(("concurrency", "cores", "threads"), [(1, 8, "8"), (3, 8, "2"), (4, 2, "1")])
 def test_processes_share_the_cores_and_blas_keeps_to_one(concurrency: int, cores: int, threads: str) -> None:
-    found = thread_settings(concurrency=concurrency, cores=cores)
+    found = thread_settings(each=threads_each(queue="batch", concurrency=concurrency, cores=cores))
     assert found["NUMBA_NUM_THREADS"] == found["POLARS_MAX_THREADS"] == threads
     assert found["OPENBLAS_NUM_THREADS"] == found["OMP_NUM_THREADS"] == "1"
+
+
+def test_an_upload_that_is_alone_has_all_cores() -> None:
+    assert threads_each(queue="interactive", concurrency=2, cores=8) == 8
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux binds processes to cores")

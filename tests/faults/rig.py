@@ -100,7 +100,7 @@ class Rig:
     started: list[Process] = field(default_factory=list)
     _database: Database | None = None
     _connection: psycopg.Connection[dict[str, Any]] | None = None
-    _dataset_id: str = ""
+    _dataset_ids: dict[str, str] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -186,13 +186,13 @@ class Rig:
             self._database = Database(self.database_url, pool_size=4)
         return self._database
 
-    def dataset(self) -> str:
+    def dataset(self, owner: str = OWNER) -> str:
         """A dataset that is ready; the probe does not read it."""
-        if not self._dataset_id:
-            self._dataset_id = new_id("ds")
+        if owner not in self._dataset_ids:
+            dataset_id = self._dataset_ids[owner] = new_id("ds")
             new = datasets.NewDataset(
-                id=self._dataset_id,
-                owner=OWNER,
+                id=dataset_id,
+                owner=owner,
                 name="adult",
                 labels={},
                 options=ReadOptions(format=FileFormat.CSV),
@@ -206,20 +206,20 @@ class Rig:
                 columns=[DatasetColumn(name=name, type=ColumnType.INTEGER, missing=0, distinct=70) for name in names],
                 numeric={name: NumericSummary(finite_minimum=0, finite_maximum=99, infinite=0) for name in names},
             )
-            key = f"datasets/{self._dataset_id}/data.parquet"
+            key = f"datasets/{dataset_id}/data.parquet"
             with self.database.unit_of_work() as unit:
                 datasets.insert_dataset(unit.connection, new=new)
-                datasets.set_ready(
-                    unit.connection, dataset_id=self._dataset_id, profile=profile, data_key=key, data_bytes=1
-                )
-        return self._dataset_id
+                datasets.set_ready(unit.connection, dataset_id=dataset_id, profile=profile, data_key=key, data_bytes=1)
+        return self._dataset_ids[owner]
 
-    def submit(self, *, broker: JobQueue | None = None, kind: type[ProbeSpec] = ProbeSpec, **spec: Any) -> str:
+    def submit(
+        self, *, broker: JobQueue | None = None, kind: type[ProbeSpec] = ProbeSpec, owner: str = OWNER, **spec: Any
+    ) -> str:
         """Submit a probe as the API does."""
         submission = Submission(
-            owner=OWNER,
+            owner=owner,
             key_id="key_test",
-            spec=kind(dataset_id=self.dataset(), **spec),
+            spec=kind(dataset_id=self.dataset(owner), **spec),
             kind="anonymization",
             queue="batch",
         )

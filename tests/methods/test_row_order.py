@@ -25,7 +25,7 @@ def in_a_process(folder: Path, case: str, *, cores: int) -> dict[str, Any]:
     folder.mkdir()
     ran = subprocess.run(
         [sys.executable, "-m", "tests.methods.large_mixed", str(folder), case],
-        env={**os.environ, **thread_settings(concurrency=1, cores=cores)}, capture_output=True, text=True, timeout=600,
+        env={**os.environ, **thread_settings(each=cores)}, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     answer: dict[str, Any] = json.loads(ran.stdout)

@@ -20,9 +20,9 @@ import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
 from app.contracts.jobs import JobState, Progress
-from app.db.repositories import claims, parts, reaping
+from app.db.repositories import claims, parts, reaping, turns
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
-from app.db.session import UnitOfWork
+from app.db.session import Connection, UnitOfWork
 from app.errors import (
     FencedError,
     MemoryLimitError,
@@ -60,25 +60,34 @@ log = structlog.get_logger(__name__)
 
 
 def run(*, job_id: str, resources: WorkerResources) -> None:
-    """Claim the job and run one attempt of it; a job that cannot be claimed is somebody else's, or has ended."""
+    """Claim the job that is next in the queue of this one, and run one attempt of it.
+
+    The id is a ticket: there are as many as there are queued jobs, and owners take turns. A ticket that nothing waits
+    for belongs to a job that another worker has, or that has ended.
+    """
     try:
         with resources.database.unit_of_work() as unit:
-            claimed = claims.claim(unit.connection, job_id=job_id, worker=resources.worker, known=known())
+            claimed = _claim_next(unit.connection, ticket=job_id, worker=resources.worker)
     except UnavailableError:
         log.warning(
             "job.unclaimed", job_id=job_id, reason="the database cannot be reached; housekeeping sends it again"
         )
         return
     if claimed is None:
-        log.info("job.not_ours", job_id=job_id, reason="not queued, or of a version that this worker does not know")
+        log.info("job.not_ours", job_id=job_id, reason="nothing waits in its queue that this worker knows")
         return
-    with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claimed.attempt, method=claimed.method):
+    with structlog.contextvars.bound_contextvars(job_id=claimed.id, attempt=claimed.attempt, method=claimed.method):
         log.info("job.claimed")
         try:
             with at_work(resources.settings), scratch_folder(resources.settings.staging_dir) as scratch:
                 Attempt(claimed, resources, scratch=scratch).run()
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400
+
+
+def _claim_next(connection: Connection, *, ticket: str, worker: str) -> Claim | None:
+    chosen = turns.next_job(connection, ticket=ticket, known=known())
+    return None if chosen is None else claims.claim(connection, job_id=chosen, worker=worker, known=known())
 
 
 class Attempt:

@@ -20,6 +20,7 @@ from app.db.models.log_entry import log_entry
 from app.db.models.metadata import metadata
 from app.db.models.provenance import provenance
 from app.db.models.publication import publication
+from app.db.models.queue_turn import queue_turn
 from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
@@ -48,6 +49,7 @@ __all__ = [
     "metadata",
     "provenance",
     "publication",
+    "queue_turn",
     "release",
     "release_file",
     "release_link",
