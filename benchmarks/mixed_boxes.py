@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from surebox_verify.core.statistics import Statistic
+from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, Hierarchy, NominalColumn, NumericColumn
@@ -97,7 +98,7 @@ def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> 
     rng = np.random.default_rng(3)
     every = np.arange(max(column.values for column in nominal))
     sides = tuple(
-        SetColumn(str(j), dict(enumerate(every[: column.values])), boxes.sets[j], np.arange(len(boxes.counts)))
+        SetColumn(Codebook(str(j), every[: column.values].tolist()), boxes.sets[j], np.arange(len(boxes.counts)))
         for j, column in enumerate(nominal)
     )
     half = np.full(x.shape[1], 0.5 - 1e-6)

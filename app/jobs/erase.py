@@ -16,8 +16,8 @@ from app.storage.protocol import Storage
 
 #: With these fields a release is asked and attacked; each of them is told by its public provenance as well.
 _TOLD: Final = (
-    "method", "columns", "ordinal", "keep", "k", "bounds", "domains", "grid", "ddof", "rare_records", "missing",
-    "model", "scaling",
+    "method", "columns", "nominal", "ordinal", "keep", "k", "bounds", "domains", "grid", "ddof", "rare_records",
+    "missing", "model", "scaling",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
 _COMPOSED: Final = ("person", "sensitive", "gate", "base_release_id", "previous_release_id")

@@ -108,8 +108,9 @@ def test_with_its_release_the_last_of_a_deleted_job_goes(service: Service, keepe
     job_id, release_id, _ = full_job(service, keeper)
     keeper.delete(f"/v1/jobs/{job_id}")
     assert service.row(job_id).spec == {
-        "method": "boxes", "columns": ["age", "hours"], "ordinal": {}, "keep": [], "k": 5, "bounds": "cells",
-        "domains": {}, "grid": {}, "ddof": 0, "rare_records": "keep", "missing": "refuse", "person": None,
+        "method": "boxes", "columns": ["age", "hours"], "nominal": {}, "ordinal": {}, "keep": [], "k": 5,
+        "bounds": "cells", "domains": {}, "grid": {}, "ddof": 0, "rare_records": "keep", "missing": "refuse",
+        "person": None,
         "sensitive": [], "gate": [{"method": "composition", "require": {"k": 20.0}}], "base_release_id": None,
             "previous_release_id": None,
     }, "what its release is asked with, and composed with if it is a draft"  # fmt: skip

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -112,5 +113,25 @@ def test_shares_follow_from_the_sets_of_the_file() -> None:
     frame = pl.DataFrame({"box": [1] * 3 + [2] * 4 + [3] * 5, "town_set": [["a"]] * 3 + [["a", "b"]] * 4 + [["b"]] * 5})
     (share,) = certify(frame, ["share(town=a)"])
     assert share["guaranteed"] == pytest.approx([3 / 12, 7 / 12], rel=1e-14)
-    with pytest.raises(UnreadableError, match="no box"):
-        certify(frame, ["share(town=c)"])
+    assert certify(frame, ["share(town=c)"])[0]["guaranteed"] == pytest.approx([0.0, 0.0], abs=1e-300)
+
+
+def test_a_value_that_no_set_shows_may_stand_under_other() -> None:
+    """Boxes of 3, 4 and 5 records: {a}, {a, other}, {other}: up to 9 of 12 may be c, and so may those of `other`."""
+    sets = [["a"]] * 3 + [["a", "other"]] * 4 + [["other"]] * 5
+    frame = pl.DataFrame({"box": [1] * 3 + [2] * 4 + [3] * 5, "town_set": sets})
+    for value in ("c", "other"):
+        (share,) = certify(frame, [f"share(town={value})"])
+        assert share["guaranteed"] == pytest.approx([0.0, 9 / 12], rel=1e-14)
+    (both,) = certify(frame, ["share(town=a|c)"])
+    assert both["guaranteed"] == pytest.approx([3 / 12, 1.0], rel=1e-14)
+
+
+def test_a_cell_of_values_that_may_stand_under_other_is_as_careful() -> None:
+    """Towns {a}, {a, other}, {other} beside sexes {f}, {f}, {f, m} of 3, 4 and 5 records."""
+    towns = [["a"]] * 3 + [["a", "other"]] * 4 + [["other"]] * 5
+    sexes = [["f"]] * 7 + [["f", "m"]] * 5
+    frame = pl.DataFrame({"box": [1] * 3 + [2] * 4 + [3] * 5, "town_set": towns, "sex_set": sexes})
+    for town, sex, certain in (("c", "f", [0, 9]), ("c", "m", [0, 5]), ("a", "f", [3, 7]), ("a", "x", [0, 0])):
+        (cell,) = certify(frame, [json.dumps({"kind": "crosstab", "of": ["town", "sex"], "values": [town, sex]})])
+        assert cell["guaranteed"] == pytest.approx(certain, abs=1e-9)

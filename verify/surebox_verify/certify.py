@@ -7,7 +7,7 @@
 The frame is one of polars, pandas or pyarrow: whatever hands its columns over as Arrow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import Question, asked, computing
 from surebox_verify.released.boxes import boxes_of
+from surebox_verify.released.codebooks import codebooks_of
 
 __all__ = ["bounded_columns", "certify"]
 
@@ -30,6 +31,7 @@ def certify(
     weight: str | bool | None = None,
     means: bool = False,
     ddof: int = 0,
+    nominal: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Compute certain ranges of statistics of a release of boxes.
 
@@ -44,6 +46,8 @@ def certify(
     means : whether `<column>_mean_lo` and `<column>_mean_hi` hold the means of the boxes' records, which make ranges
         narrower. The release's `content` says whether they do: they may be columns that were kept.
     ddof : 1 for the sample form of variances, standard deviations and covariances.
+    nominal : codebooks and hierarchies of columns without numbers, as the release's `parameters` have them. Without it
+        a value that no set has may stand under `other`, and a class of a hierarchy cannot be asked about.
 
     Returns
     -------
@@ -67,8 +71,11 @@ def certify(
         msg = "the column `weight` may be the weights of the rows or a column that was kept: say which (`weight`)"
         raise UnreadableError(msg)
     questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
-    boxes = boxes_of(_plain(table, bounded), names, weight=_WEIGHT if weight is True else weight or None, means=means)
-    return finished(computing(boxes, questions))
+    weights = _WEIGHT if weight is True else weight or None
+    boxes = boxes_of(_plain(table, bounded, weights), names, weight=weights, means=means)
+    classed = [name for name in boxes.nominal if name in table.column_names]
+    books = codebooks_of(boxes, {"nominal": dict(nominal or {})}, classed=classed)
+    return finished(computing(boxes, questions, books=books))
 
 
 def bounded_columns(names: Sequence[str]) -> list[str]:
@@ -110,10 +117,11 @@ def _table(frame: Any) -> pa.Table:
         raise UnreadableError(msg) from None
 
 
-def _plain(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Numbers, days and texts as all of pyarrow takes them: polars has texts as views, pandas days as instants."""
+def _plain(table: pa.Table, names: Sequence[str], weight: str | None) -> pa.Table:
+    """What is read, as all of pyarrow takes it: polars has texts as views, pandas days as instants."""
     ends = (_LO, _HI, _SET, _MEAN + _LO, _MEAN + _HI)
     of_boxes = {"box", *(name + end for name in names for end in ends)}
+    table = table.select([name for name in table.column_names if name in of_boxes or name == weight])
     fields = [(each.name, _plain_type(each.type) if each.name in of_boxes else each.type) for each in table.schema]
     plain = table.cast(pa.schema(fields))
     for name, kind in fields:

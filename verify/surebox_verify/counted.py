@@ -8,7 +8,8 @@ Delta : 1/N sum over records of 1/2 (max - min of the influence over its box), t
     (q_b D_b + 1/2 |y_b - theta| where that is open) / p, of a quantile the half-widths of the boxes about it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from surebox_verify.ranges.guaranteed import Range, combine
 from surebox_verify.ranges.mass import Mass
 from surebox_verify.ranges.members import Members, members_of
 from surebox_verify.ranges.quantiles import quantile_range
-from surebox_verify.ranges.shares import cross_table, share_range
+from surebox_verify.ranges.shares import count_range, cross_table, share_range
 from surebox_verify.ranges.steps import Work
 from surebox_verify.readings import Axis, Reading
 
@@ -54,7 +55,7 @@ def counted_work(reading: Reading, statistic: Statistic) -> Work:
         return _cells(reading, statistic, mass)
     found = []
     for values in _sets(reading, statistic):
-        members = _members(reading, statistic.of[-1], values)
+        members = _members(reading, statistic.of[-1], values, statistic.perhaps)
         if statistic.kind == "share":
             yield 1
             found.append(share_range(members, mass))
@@ -75,7 +76,7 @@ def guesses(reading: Reading, statistic: Statistic) -> tuple[Guess, ...]:
     found = []
     for values in _sets(reading, statistic):
         held = reading.probable(statistic.of[-1], values)
-        members = _members(reading, statistic.of[-1], values)
+        members = _members(reading, statistic.of[-1], values, statistic.perhaps)
         is_open = members.least < members.most
         if statistic.kind == "share":
             found.append(Guess(float(reading.share @ held), 0.5 * float(reading.share @ is_open)))
@@ -87,22 +88,44 @@ def guesses(reading: Reading, statistic: Statistic) -> tuple[Guess, ...]:
 def may_be_empty(reading: Reading, statistic: Statistic) -> tuple[bool, ...]:
     """Of each set of a domain_mean, whether data consistent with the boxes have no record in it."""
     return tuple(
-        not (_members(reading, statistic.of[-1], values).least > 0.0).any() for values in _sets(reading, statistic)
+        not (_members(reading, statistic.of[-1], values, statistic.perhaps).least > 0.0).any()
+        for values in _sets(reading, statistic)
     )
 
 
 def _sets(reading: Reading, statistic: Statistic) -> list[tuple[int, ...]]:
     """The set asked for, or every value on its own."""
-    if statistic.values:
+    if statistic.values or statistic.perhaps is not None:
         return [statistic.values]
     return [(value,) for value in range(reading.values(statistic.of[-1]).possible.shape[1])]
 
 
-def _members(reading: Reading, column: int, values: tuple[int, ...]) -> Members:
+def _members(reading: Reading, column: int, values: tuple[int, ...], perhaps: tuple[int, ...] | None = None) -> Members:
+    """Records in the set: at least those of its values, at most those of the values that may be in it too."""
     sets = reading.values(column)
-    asked = np.zeros(sets.possible.shape[1], dtype=np.bool_)
-    asked[list(values)] = True
-    return members_of(sets, asked, reading.counts)
+    inside = np.zeros(sets.possible.shape[1], dtype=np.bool_)
+    inside[list(values)] = True
+    found = members_of(sets, inside, reading.counts)
+    if not perhaps:
+        return found
+    inside[list(perhaps)] = True
+    return replace(found, most=members_of(sets, inside, reading.counts).most)
+
+
+def cell_of(reading: Reading, of: tuple[int, int], sets: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> Range:
+    """Range of the records (or their weights) that have a value of a set in each of two columns: exact.
+
+    Parameters
+    ----------
+    reading : the boxes that have both columns.
+    of : the columns.
+    sets : of each the codes that are in its set, and those that may be in it too.
+    """
+    first, second = (_members(reading, column, *each) for column, each in zip(of, sets, strict=True))
+    unit = 1.0 if reading.weights is None else float(reading.weights[0] / reading.mass.of_record[0])
+    found = count_range(first.both(second), reading.mass).outer
+    ends = Interval(0.0, 0.0) if found is None else Interval(found.lower * unit, found.upper * unit)
+    return combine(ends, ends)
 
 
 def _cells(reading: Reading, statistic: Statistic, mass: Mass) -> tuple[Range, ...]:

@@ -128,7 +128,7 @@ def components_of(statistic: Statistic, readings: Readings) -> int:
         return 1 + sum(1 if c < n else readings.size(c) - 1 for c in statistic.of[1:])
     if statistic.kind == "crosstab":
         return readings.size(statistic.of[0]) * readings.size(statistic.of[1])
-    if statistic.kind in ("share", "domain_mean") and not statistic.values:
+    if statistic.kind in ("share", "domain_mean") and not statistic.values and statistic.perhaps is None:
         return readings.size(statistic.of[-1])
     return 1
 

@@ -14,10 +14,12 @@ import numpy as np
 
 from surebox_verify.boxes import Meaning
 from surebox_verify.core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
+from surebox_verify.counted import cell_of
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
 from surebox_verify.released.boxes import ReleasedBoxes
+from surebox_verify.released.codebooks import Codebook, Meant, codebooks_of, same
 
 T = TypeVar("T")
 
@@ -111,7 +113,10 @@ def name_of(published: Mapping[str, Any]) -> str:
 
 
 def computing(
-    boxes: ReleasedBoxes, questions: Sequence[Question], meaning: Meaning | None = None
+    boxes: ReleasedBoxes,
+    questions: Sequence[Question],
+    meaning: Meaning | None = None,
+    books: Mapping[str, Codebook] | None = None,
 ) -> Generator[float, None, list[dict[str, Any]]]:
     """Compute statistics, yielding after about 0.2 s of work which share of them is done.
 
@@ -120,6 +125,8 @@ def computing(
     boxes : of the release.
     questions : what is asked; all together decide how far each range is searched for.
     meaning : what the release says of its bounds; None for nothing, which holds of every release.
+    books : codebooks of the columns without numbers, by which values are read; None: as of a release of which nothing
+        is known but its boxes.
 
     Returns
     -------
@@ -131,8 +138,11 @@ def computing(
     ------
     surebox_verify.core.errors.UndefinedStatisticError
         A question whose wording is wrong; `index` says which.
+    surebox_verify.released.codebooks.UnlistedValueError
+        A value that a declared codebook does not have.
     """
-    statistics = [_placed(each, boxes) for each in questions]
+    books = codebooks_of(boxes) if books is None else books
+    statistics = [_placed(each, boxes, books) for each in questions]
     check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
     readings = Readings(boxes, replace(meaning or Meaning(), ranks=boxes.ranks), boxes.weights)
     found = []
@@ -144,8 +154,8 @@ def computing(
             yield index / len(questions)
         parts = estimates(statistic, readings, steps.found, each.ddof)
         if each.kind == "crosstab" and each.values is not None:
-            first, second = (_code(boxes, name, value) for name, value in zip(each.of, each.values, strict=True))
-            parts = (parts[first * readings.size(statistic.of[1]) + second],)
+            cell = [books[name].meant(value) for name, value in zip(each.of, each.values, strict=True)]
+            parts = (_cell(statistic, readings, parts, cell),)
         found.append({**described(each, parts), "terms": _terms(each, boxes)})
     return found
 
@@ -213,14 +223,14 @@ def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> Released
         values = each.values or ()
         of = each.of if each.kind == "crosstab" else each.of[-1:] * len(values)
         for name, value in zip(of, values, strict=False):  # a cross-table without values is one of all cells
-            if name in books and not any(_same(known, value) for known in books[name]):
+            if name in books and not any(same(known, value) for known in books[name]):
                 books[name].append(value)
     more = [len(books[name]) - held.shape[1] for name, held in zip(boxes.nominal, boxes.sets, strict=True)]
     sets = tuple(np.pad(held, ((0, 0), (0, count))) for held, count in zip(boxes.sets, more, strict=True))
     return replace(boxes, sets=sets, codebooks=tuple(tuple(books[name]) for name in boxes.nominal))
 
 
-def _placed(each: Question, boxes: ReleasedBoxes) -> Statistic:
+def _placed(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook]) -> Statistic:
     place = {name: index for index, name in enumerate((*boxes.numeric, *boxes.nominal))}
     unknown = [name for name in each.of if name not in place]
     if unknown:
@@ -228,22 +238,34 @@ def _placed(each: Question, boxes: ReleasedBoxes) -> Statistic:
         raise UnreadableError(msg)
     of = tuple(place[name] for name in each.of)
     codes: tuple[int, ...] = ()
-    if each.kind in _OF_VALUES and each.values is not None:
-        codes = tuple(_code(boxes, each.of[-1], value) for value in each.values)
-    return Statistic(_kind(each), tuple(sorted(of)) if each.kind in _SYMMETRIC else of, 1.0, codes, each.p)
+    perhaps: tuple[int, ...] | None = None
+    if each.kind in _OF_VALUES and each.values is not None and each.of[-1] in books:
+        meant = books[each.of[-1]].all_of(each.values)
+        codes, more = _codes(meant)
+        perhaps = more if more or not codes else None
+    of = tuple(sorted(of)) if each.kind in _SYMMETRIC else of
+    return Statistic(_kind(each), of, 1.0, codes, each.p, perhaps)
 
 
-def _code(boxes: ReleasedBoxes, name: str, value: Any) -> int:
-    """Code of a value of a nominal or an ordinal column; days and numbers by their text too."""
-    for code, known in enumerate(boxes.values(name)):
-        if _same(known, value):
-            return code
-    msg = f"no box of the release can hold {value!r} in {name!r}"
-    raise UnreadableError(msg)
+def _codes(meant: Meant) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Codes that are meant for certain, and those that may be."""
+    return tuple(sorted(meant.sure)), tuple(sorted(meant.perhaps - meant.sure))
 
 
-def _same(known: Any, value: Any) -> bool:
-    return bool(known == value) or (known is not None and value is not None and str(known) == str(value))
+def _cell(statistic: Statistic, readings: Readings, parts: Sequence[Estimate], meant: Sequence[Meant]) -> Estimate:
+    """One cell of a cross-table, or several that cannot be told apart."""
+    first, second = (_codes(each) for each in meant)
+    if (len(first[0]), len(first[1]), len(second[0]), len(second[1])) == (1, 0, 1, 0):
+        return parts[first[0][0] * readings.size(statistic.of[1]) + second[0][0]]
+    reading = readings.of(statistic.of)
+    if not len(reading.boxes.counts):
+        return Estimate(None, None, None, None, None, exact=False)
+    found = cell_of(reading, (statistic.of[0], statistic.of[1]), (first, second))
+    inside = [parts[one * readings.size(statistic.of[1]) + two] for one in first[0] for two in second[0]]
+    values = [part.estimate for part in inside if part.estimate is not None]
+    outer = found.outer
+    estimate = outer.clip(sum(values)) if outer is not None and len(values) == len(inside) else None
+    return Estimate(estimate, None, outer, found.inner, found.gap, found.exact)
 
 
 def _kind(each: Question) -> Kind:

@@ -23,6 +23,7 @@ from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core,
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
 from surebox_verify.questions import KINDS, computing, question, with_values
 from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, taking_rows, weight_of
+from surebox_verify.released.codebooks import codebooks_of
 from surebox_verify.released.files import format_of, numbers
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
@@ -198,7 +199,9 @@ def _again(
     # all that were asked together, known or not claimed, decide how far each is searched for
     asked = [each for each in published if each is not None and each.get("kind") in KINDS]
     questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
-    found = finished(computing(boxes, questions, meaning_of(certificate.parameters, certificate.columns)))
+    meaning = meaning_of(certificate.parameters, certificate.columns)
+    books = codebooks_of(boxes, certificate.parameters, verbatim=True)
+    found = finished(computing(boxes, questions, meaning, books))
     return {id(each): one for each, one in zip(asked, found, strict=True)}
 
 

@@ -74,6 +74,8 @@ class Statistic:
     weight : omega, of every number of the statistic; None for 1 over each one's natural scale.
     values : codes of the set A of a `share` or `domain_mean`; empty for every value on its own. Of an
         ordinal column they are its ranks.
+    perhaps : codes of values that may be in A beside them: A holds all of `values`, and no others than both. None where
+        A is `values`; a tuple, empty or not, makes empty `values` a set without a value that is in A for certain.
     p : of a `quantile`, in (0, 1).
     """
 
@@ -82,6 +84,7 @@ class Statistic:
     weight: float | None = None
     values: tuple[int, ...] = ()
     p: float | None = None
+    perhaps: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def _values_fault(statistic: Statistic, columns: int, values: Sequence[int | Non
             return f"column {column} of it must be {'nominal or ordinal' if place in about else 'numeric'}"
     if statistic.values and (not about or statistic.kind == "crosstab"):
         return "it takes no values"
-    if any(not 0 <= v < (values[statistic.of[about[0]]] or 0) for v in statistic.values):
+    if any(not 0 <= v < (values[statistic.of[about[0]]] or 0) for v in (*statistic.values, *(statistic.perhaps or ()))):
         return "its values must be those of its column"
     if (statistic.kind == "quantile") != (statistic.p is not None and 0.0 < statistic.p < 1.0):
         return "it takes a p in (0, 1)" if statistic.kind == "quantile" else "it takes no p"

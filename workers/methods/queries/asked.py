@@ -22,7 +22,7 @@ class Asked:
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    values: tuple[Mapping[str, frozenset[Any]], ...]
+    values: tuple[Mapping[str, Sequence[Any]], ...]
 
 
 def asked(queries: Queries, columns: Sequence[str]) -> Asked:
@@ -38,12 +38,12 @@ def asked(queries: Queries, columns: Sequence[str]) -> Asked:
     place = {name: index for index, name in enumerate(columns)}
     lower = np.full((len(queries), len(columns)), -np.inf)
     upper = np.full((len(queries), len(columns)), np.inf)
-    values: list[dict[str, frozenset[Any]]] = []
+    values: list[dict[str, Sequence[Any]]] = []
     for row, query in enumerate(queries):
         values.append({})
         for name, restriction in query.items():
             if isinstance(restriction, Mapping):
-                values[-1][name] = frozenset(key_of(value) for value in restriction["in"])
+                values[-1][name] = tuple(restriction["in"])
                 continue
             lo, hi = (None if end is None else number_of(end) for end in restriction)
             if lo is not None or hi is not None:
@@ -55,10 +55,3 @@ def asked(queries: Queries, columns: Sequence[str]) -> Asked:
 def number_of(end: float | str) -> float:
     """A number, or a day as days since 1970."""
     return float((date.fromisoformat(end) - _EPOCH).days) if isinstance(end, str) else float(end)
-
-
-def key_of(value: Any) -> Any:
-    """A value as it is compared: days by their text, and `true` is not 1."""
-    if isinstance(value, bool):
-        return (value,)
-    return value.isoformat() if isinstance(value, date) else value

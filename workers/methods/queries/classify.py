@@ -4,7 +4,7 @@
 of a box alike. `condensation`: the nearest condensed records vote. Rows whose label is missing have no vote.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidError
+from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import classification
 from workers.frames.columns import numeric_columns
 from workers.frames.labels import Labels, read_labels
 from workers.methods.context import JobContext
-from workers.methods.queries.asked import key_of, number_of
+from workers.methods.queries.asked import number_of
 from workers.methods.queries.sided import BEYOND, SetColumn, Sided, sided
 from workers.methods.released.densities import released_densities
 
@@ -56,6 +57,10 @@ class Classifiable(Protocol):
     def nbytes(self) -> int:
         """Memory that it takes."""
 
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Codebooks of the columns whose values are no numbers."""
+
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """Classify points (Q, n)."""
 
@@ -78,6 +83,11 @@ class ClassifiedBoxes:
         """Bounds and votes."""
         return _size(self.ready.lower, self.ready.upper, self.ready.votes, self.ready.low, self.ready.high)
 
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Those of the sets."""
+        return {one.name: one.book for one in self.sided.sets}
+
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the boxes about a point."""
         numbers, values = self._coordinates(points)
@@ -92,14 +102,14 @@ class ClassifiedBoxes:
         return (numbers if numeric else np.zeros((len(named), 1))), named
 
     def _strange(self, values: list[dict[str, Any]]) -> NDArray[np.float64]:
-        """(Q, T), 1 for each set that has not the point's value."""
+        """(Q, T), 1 for each set that cannot have the point's value."""
         parts = []
         for column in self.sided.sets:
-            part = np.ones((len(values), len(column.sets)))
+            part = np.empty((len(values), len(column.sets)))
             for row, one in enumerate(values):
-                place = column.values.get(key_of(one[column.name]))
-                if place is not None:
-                    part[row] = ~column.sets[:, place]
+                meant = column.book.meant(one[column.name])
+                held = (column.sets & column.among(meant.perhaps)).any(axis=1)
+                part[row] = ~np.where(column.sets.any(axis=1), held, meant.missing)
             parts.append(part)
         return np.concatenate(parts, axis=1) if parts else np.zeros((len(values), 0))
 
@@ -122,6 +132,11 @@ class ClassifiedDensities:
         """Densities, and what is known of each."""
         held = self.ready.densities
         return _size(held.z, held.scale, held.axes, self.codes, self.ready.top, self.ready.tree.order)
+
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Numbers have none."""
+        return {}
 
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the best fits."""
@@ -146,6 +161,11 @@ class ClassifiedPoints:
         """Records and their classes."""
         held = self.ready.densities
         return _size(held.z, held.scale, self.codes, self.ready.top, self.ready.tree.order)
+
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Numbers have none."""
+        return {}
 
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the nearest records, columns divided by their standard deviations in the release."""
@@ -180,7 +200,7 @@ def warm_up() -> None:
     codes = np.arange(12, dtype=np.int64) % 2
     ones, sets = (
         np.ones(12, dtype=np.int64),
-        SetColumn("c", {}, np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64)),
+        SetColumn(Codebook("c", ("",)), np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64)),
     )
     boxes = Sided(("a", "b"), centres, centres + 1.0, np.zeros(2), ones, ones, (sets,))
     votes, points = np.ones((12, 2), dtype=np.int64), [[0.0, 1.0, ""]]

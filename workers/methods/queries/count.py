@@ -6,7 +6,7 @@ in statistics. `uncertain`: the mass of the densities, given the declared domain
 counted as they are; of the latter, which may be wide, only the columns asked for are read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.contracts.inputs import ReleaseInput
 from surebox_verify.expected import Distribution, distribution
+from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes.queries import counting as box_counting
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import counting
@@ -26,6 +27,8 @@ from workers.methods.released.densities import released_densities
 
 #: A rotated density is asked for so many points.
 _ROTATED_POINTS: Final = 64
+#: Records that are expected nowhere, but possible, as the shares of sets have them.
+_NOTHING: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,10 @@ class Countable(Protocol):
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
+
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Codebooks of the columns that are asked about by values."""
 
     def count(self, asked: Asked, *, threads: int) -> Counted:
         """Answer queries."""
@@ -80,11 +87,17 @@ class CountedBoxes:
         sets = sum(one.sets.nbytes + one.of_box.nbytes + one.probable.nbytes for one in self.sets)
         return 2 * (2 * self.ready.lower.nbytes + 2 * self.ready.upper.nbytes + 2 * self.ready.mass.nbytes + sets)
 
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Those of the sets."""
+        return {one.name: one.book for one in self.sets}
+
     def count(self, asked: Asked, *, threads: int) -> Counted:
         """As expected, and certain bounds."""
         lower, upper = self.sided.widened(asked.lower, asked.upper)
         found = box_counting.count(self.ready, lower, upper, threads, self._parts(asked))
-        return Counted(found.estimate, guaranteed=np.stack([found.least, found.most], axis=1).astype(np.int64))
+        estimate = np.where(found.estimate < _NOTHING, 0.0, found.estimate)
+        return Counted(estimate, guaranteed=np.stack([found.least, found.most], axis=1).astype(np.int64))
 
     def _parts(self, asked: Asked) -> NDArray[np.float64]:
         """(Q, T), share of each set that each query asks for."""
@@ -93,7 +106,7 @@ class CountedBoxes:
             part = np.ones((len(asked.values), len(column.sets)))
             for row, values in enumerate(asked.values):
                 if column.name in values:
-                    part[row] = column.shares(values[column.name])
+                    part[row] = column.shares(column.book.all_of(values[column.name]))
             parts.append(part)
         return np.concatenate(parts, axis=1) if parts else np.ones((len(asked.values), 0))
 
@@ -119,6 +132,11 @@ class CountedDensities:
         parts = (densities.z, densities.scale, densities.axes)
         return 3 * sum(part.nbytes for part in parts if part is not None)
 
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Numbers have none."""
+        return {}
+
     def count(self, asked: Asked, *, threads: int) -> Counted:
         """Mass in the boxes."""
         found = counting.count_indexed(self.ready, asked.lower, asked.upper, threads)
@@ -141,6 +159,11 @@ class CountedRows:
     def nbytes(self) -> int:
         """The columns."""
         return self.values.nbytes
+
+    @property
+    def books(self) -> Mapping[str, Codebook]:
+        """Numbers have none."""
+        return {}
 
     def count(self, asked: Asked, *, threads: int) -> Counted:  # noqa: ARG002
         """Rows in the boxes; a missing value is in no interval, and matters only in a column that is restricted."""
@@ -177,7 +200,10 @@ def warm_up() -> None:
     """Count in a few made-up boxes and densities, for the kernels; those of rotated ones wait for the first."""
     centres = np.arange(24.0).reshape(12, 2)
     some = Asked(centres[:2] - 1.0, centres[:2] + 1.0, ({}, {}))
-    ones, sets = np.ones(12, dtype=np.int64), SetColumn("", {}, np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64))
+    ones, sets = (
+        np.ones(12, dtype=np.int64),
+        SetColumn(Codebook("", ("",)), np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64)),
+    )
     boxes = Sided(("", ""), centres, centres + 1.0, np.zeros(2), ones, ones, (sets,))
     counted_boxes(boxes).count(some, threads=1)
     densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))

@@ -1,13 +1,13 @@
 """Runners of `count` and `classify`: a release and questions in, answers out, in batches of less than half a second."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import InvalidError
+from app.errors import InvalidError, pointer
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.queries import classify as queries_classified
@@ -16,6 +16,7 @@ from workers.methods.queries.asked import Queries, asked
 from workers.methods.queries.cache import CACHE
 from workers.methods.queries.classify import classifiable
 from workers.methods.queries.count import Counted, countable, read_for
+from workers.methods.queries.values import check_values
 
 S = TypeVar("S")
 
@@ -42,6 +43,7 @@ class CountRunner:
             lambda: countable(job, columns),
             room=job.limits.release_cache_bytes,
         )
+        check_values(ready.books, _named_by_queries(queries))
         counts: list[dict[str, Any]] = []
         for some in _batches(job, queries, ready.work, "count"):
             counts += _counts(ready.count(asked(some, ready.columns), threads=job.threads))
@@ -64,6 +66,8 @@ class ClassifyRunner:
             room=job.limits.release_cache_bytes,
         )
         points, neighbours = job.spec["points"], int(job.spec["neighbours"])
+        names = release.spec["columns"] if ready.books else ()
+        check_values(ready.books, _named_by_points(points, names))
         _check_size(len(points), min(neighbours, len(ready.classes)))
         labels: list[str] = []
         probabilities: list[dict[str, float]] = []
@@ -80,6 +84,20 @@ def _batches(job: JobContext, asked: Sequence[S], work: float, stage: str) -> It
     for first in range(0, len(asked), size):
         job.tick(first / len(asked), stage)
         yield asked[first : first + size]
+
+
+def _named_by_queries(queries: Queries) -> Iterator[tuple[str, str, Any]]:
+    for index, query in enumerate(queries):
+        for name, restriction in query.items():
+            if isinstance(restriction, Mapping):
+                for place, value in enumerate(restriction["in"]):
+                    yield pointer("queries", index, name, "in", place), name, value
+
+
+def _named_by_points(points: Sequence[Sequence[Any]], names: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
+    for index, point in enumerate(points):
+        for place, (name, value) in enumerate(zip(names, point, strict=False)):
+            yield pointer("points", index, place), name, value
 
 
 def _check_size(points: int, classes: int) -> None:

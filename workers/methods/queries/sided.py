@@ -1,6 +1,6 @@
 """The sides of a release's boxes as questions need them: numbers without gaps, and the sets of other columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import expected_shares
 from surebox_verify.released.boxes import ReleasedBoxes
+from surebox_verify.released.codebooks import Codebook, Meant
 from workers.methods.context import JobContext
-from workers.methods.queries.asked import key_of
-from workers.methods.released.boxes import released_boxes
+from workers.methods.released.boxes import released_boxes, released_codebooks
 
 #: Half a unit of whole numbers reaches to the next one's, but for this much: neighbours do not touch.
 _HALF: Final = 0.5 - 2.0**-20
@@ -28,20 +28,28 @@ class SetColumn:
 
     Attributes
     ----------
-    name
-        The column.
-    values
-        Place of each value in the codebook.
+    book
+        The codebook of the column: what queries mean by a value.
     sets
         The different sets, shape (T, m).
     of_box
         Number of each box's set, shape (B,).
     """
 
-    name: str
-    values: Mapping[Any, int]
+    book: Codebook
     sets: BoolArray
     of_box: IntArray
+
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.book.name
+
+    def among(self, codes: Collection[int]) -> BoolArray:
+        """(m,), which values some codes are."""
+        found = np.zeros(self.sets.shape[1], dtype=np.bool_)
+        found[list(codes)] = True
+        return found
 
     def expecting(self, counts: IntArray, *, attained: bool) -> "ExpectedSets":
         """The same with what is to be expected in boxes of so many records, by what all boxes of the column say.
@@ -63,7 +71,7 @@ class SetColumn:
         if attained:  # one record for each value, the others as expected
             size, several = sets.sum(axis=1)[:, None], pairs[:, 1][:, None]
             probable = (sets + np.maximum(several - size, 0) * probable) / np.maximum(several, 1)
-        return ExpectedSets(self.name, self.values, sets, number, probable)
+        return ExpectedSets(self.book, sets, number, probable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +86,13 @@ class ExpectedSets(SetColumn):
 
     probable: FloatArray
 
-    def shares(self, wanted: frozenset[Any]) -> FloatArray:
+    def shares(self, meant: Meant) -> FloatArray:
         """(T,), which share of the records is to be expected among some values: 0 and 1 only where that is certain."""
-        among = np.zeros(self.sets.shape[1], dtype=np.bool_)
-        among[[place for value, place in self.values.items() if value in wanted]] = True
-        met, size = (self.sets & among).sum(axis=1), self.sets.sum(axis=1)
-        between = np.clip(self.probable @ among, _LEAST, 1.0 - _LEAST)
-        found: FloatArray = np.where(met == 0, 0.0, np.where(met == size, 1.0, between))
-        return found
+        sure, perhaps = self.among(meant.sure), self.among(meant.perhaps)
+        held, size = (self.sets & sure).sum(axis=1), self.sets.sum(axis=1)
+        between = np.clip(self.probable @ sure, _LEAST, 1.0 - _LEAST)
+        found: FloatArray = np.where(held == size, 1.0, np.where((self.sets & perhaps).any(axis=1), between, 0.0))
+        return np.where(size == 0, float(meant.missing), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +165,9 @@ def sided(job: JobContext) -> Sided:
     lower[missing] = upper[missing] = BEYOND
     if not plain:
         lower = upper = np.zeros((len(boxes.counts), 1))
-    sets = [
-        _distinct(name, codebook, matrix)
-        for name, codebook, matrix in zip(boxes.nominal, boxes.codebooks, boxes.sets, strict=True)
-    ]
-    sets += [_distinct(name, order, _ranks(boxes, name, len(order))) for name, order in orders.items()]
+    books = released_codebooks(release, boxes)
+    sets = [_distinct(books[name], matrix) for name, matrix in zip(boxes.nominal, boxes.sets, strict=True)]
+    sets += [_distinct(books[name], _ranks(boxes, name, len(order))) for name, order in orders.items()]
     tight = release.spec.get("bounds") == "tight"
     return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets), tight)
 
@@ -181,8 +186,7 @@ def _ranks(boxes: ReleasedBoxes, name: str, size: int) -> BoolArray:
     return (boxes.lower[:, index, None] <= rank) & (rank <= boxes.upper[:, index, None])
 
 
-def _distinct(name: str, codebook: Sequence[Any], matrix: BoolArray) -> SetColumn:
+def _distinct(book: Codebook, matrix: BoolArray) -> SetColumn:
     _, first, which = np.unique(np.packbits(matrix, axis=1), axis=0, return_index=True, return_inverse=True)
     of_box: NDArray[np.int64] = which.reshape(-1).astype(np.int64)
-    values = {key_of(value): place for place, value in enumerate(codebook)}
-    return SetColumn(name, values, np.take(matrix, first, axis=0), of_box)
+    return SetColumn(book, np.take(matrix, first, axis=0), of_box)

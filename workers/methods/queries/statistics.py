@@ -1,15 +1,19 @@
 """The runner of `statistics`: certain ranges from the published rows, as `surebox-certify` computes them offline."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from app.errors import InvalidError, pointer
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
-from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import computing, question
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, meaning_of, read_boxes, weight_of
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
+from workers.methods.queries.values import check_values
+from workers.methods.released.boxes import released_codebooks
 
 
 class StatisticsRunner:
@@ -29,16 +33,22 @@ class StatisticsRunner:
         weight, orders, means = weight_of(release.spec), release.spec.get("ordinal"), has_means(release.spec)
         boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
         meaning = meaning_of(release.spec, {column.name: column.type for column in release.columns})
+        books = released_codebooks(release, boxes)
+        check_values(books, _named(job.spec["statistics"]))
         asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]
         try:
-            found = job.through(computing(boxes, asked, meaning), "statistics")
-        except UnreadableError as error:  # a value that no box can hold
-            raise InvalidError.at("/statistics", str(error)) from None
+            found = job.through(computing(boxes, asked, meaning, books), "statistics")
         except UndefinedStatisticError as error:  # a column of too many values
             named = [*boxes.numeric, *boxes.nominal]
             detail = f"the {error.kind} is undefined: {error.told(lambda column: repr(named[column]))}"
             raise InvalidError.at(pointer("statistics", error.index), detail) from None
         return Outcome(summary={}, result={"statistics": found})
+
+
+def _named(statistics: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+    for index, one in enumerate(statistics):
+        for place, value in enumerate(one.get("values") or ()):
+            yield pointer("statistics", index, "values", place), one["of"][-1], value
 
 
 def _handful() -> ReleasedBoxes:
