@@ -11,6 +11,7 @@ import typer
 
 from app.cli_certificates import cli as certificate_commands
 from app.cli_certificates import provenance, signing_keys
+from app.cli_operations import cli as operation_commands
 from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, open_database, require
 from app.errors import CannotStartError, SureboxError
 
@@ -29,6 +30,7 @@ keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
 keys.add_typer(signing_keys)
 cli.add_typer(certificate_commands)
+cli.add_typer(operation_commands)
 cli.add_typer(provenance, name="provenance")
 
 
@@ -75,7 +77,9 @@ def serve(
                 "are set. Leave the options out, or unset the variables."
             )
         from app.embedded.api import serve_api
+        from app.installation.check import check_at_start
 
+        check_at_start(load_settings())
         serve_api(listen(host, port) if listen_fd is None else listen_fd)
         return
     from app.embedded.folder import DataFolder
@@ -99,7 +103,9 @@ def worker(
     """Work on one queue, until told to stop."""
     require(*WORKER_PACKAGES, extras="worker")
     from app.embedded.worker import become_worker
+    from app.installation.check import check_at_start
 
+    check_at_start(load_settings())
     become_worker(load_settings(), queue=queue.value, concurrency=concurrency)
 
 
@@ -126,7 +132,9 @@ def alive() -> None:
 def housekeeping() -> None:
     """Send lost jobs again, give up dead ones, remove what has expired. Of several, one leads."""
     from app.housekeeping.loop import run
+    from app.installation.check import check_at_start
 
+    check_at_start(load_settings())
     run(load_settings())
 
 
@@ -143,10 +151,12 @@ def prepare(*, admin_key: Annotated[bool, typer.Option("--admin-key")] = False) 
     """Make and migrate the embedded database; print an admin key where asked."""
     from app.embedded.prepare import create_admin_key, create_database
     from app.embedded.prepare import migrate as bring_up_to_date
+    from app.installation.check import check_at_start
 
     settings = load_settings()
     create_database(settings.database_url)
     bring_up_to_date(settings)
+    check_at_start(settings)
     if admin_key:
         typer.echo(create_admin_key(settings, now=datetime.now(UTC)))
 

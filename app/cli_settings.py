@@ -33,6 +33,7 @@ def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":
         running = DataFolder(data_dir or DEFAULT_DATA_DIR).running().environment
         settings = Settings(
             database_url=running["DATABASE_URL"],
+            storage_url=running["STORAGE_URL"],
             server_secret=SecretStr(running["SUREBOX_SERVER_SECRET"]),
             signing_key_file=Path(running["SUREBOX_SIGNING_KEY_FILE"]),
         )

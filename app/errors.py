@@ -172,6 +172,12 @@ class PublishedMeanwhileError(ConflictError):
     code = "published-meanwhile"
 
 
+class PublishingHeldError(ConflictError):
+    """Nothing is published until the operator confirms it."""
+
+    code = "publishing-held"
+
+
 class RequestInFlightError(ConflictError):
     """A request with this Idempotency-Key is in flight."""
 

@@ -106,7 +106,11 @@ class Settings(BaseSettings):
     requeue_after_seconds: float = Field(default=15.0, gt=0, description="A row queued for longer is enqueued again.")
     housekeeping_seconds: float = Field(default=2.0, gt=0, description="Between two rounds of housekeeping.")
     staging_hours: float = Field(default=24.0, gt=0, description="Abandoned uploads older than this are removed.")
-    orphan_hours: float = Field(default=1.0, gt=0, description="Stored objects no row points to are removed then.")
+    orphan_hours: float = Field(default=1.0, gt=0, description="Stored objects no row points to go to the trash then.")
+    orphan_share: float = Field(
+        default=0.03, gt=0, le=1, description="If a larger share of the stored objects has no row, all are left alone."
+    )
+    trash_days: float = Field(default=7.0, ge=0, description="How long the trash keeps objects no row points to.")
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
     result_hours: float | None = Field(

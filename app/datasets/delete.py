@@ -1,25 +1,19 @@
 """Deleting datasets, and removing the bytes that no dataset needs any more."""
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import datetime
 from typing import Final
 
-import structlog
-
-from app.datasets.staging import STAGING
 from app.db.repositories import datasets, families
 from app.db.repositories.datasets import Leftover
 from app.db.repositories.job_inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
 from app.errors import DatasetInUseError, NotFoundError
 from app.jobs.links import remove_links
-from app.storage.protocol import Storage
+from app.storage.protocol import TRASH, Storage
 
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100
-
-log = structlog.get_logger(__name__)
 
 
 def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_id: str, now: datetime) -> None:
@@ -93,34 +87,13 @@ def remove_leftovers(*, database: Database, storage: Storage, dataset_id: str | 
     return len(found)
 
 
-def remove_abandoned(*, database: Database, storage: Storage, older_than: timedelta, now: datetime) -> int:
-    """Remove staged uploads that never became a dataset, and what killed writers have left, once they are old.
-
-    Returns
-    -------
-    int
-        Pieces removed.
-    """
-    before = now - older_than
-    removed = storage.sweep(before=before)
-    old = (found.key for found in storage.list(STAGING) if found.modified_at < before)
-    while keys := list(islice(old, _BATCH)):
-        with database.read() as connection:
-            kept = datasets.referenced(connection, staged_keys=keys)
-        for key in set(keys) - kept:
-            storage.delete(key)
-            removed += 1
-    if removed:
-        log.info("staging.abandoned", removed=removed)
-    return removed
-
-
 def _keys(storage: Storage, leftover: Leftover) -> Iterator[str]:
     if leftover.staged_key is not None:
         yield leftover.staged_key
     if leftover.deleted:
         # an attempt that had lost its job may have stored a copy of its own
-        yield from [found.key for found in storage.list(f"datasets/{leftover.dataset_id}/")]
+        for prefix in (f"datasets/{leftover.dataset_id}/", f"{TRASH}datasets/{leftover.dataset_id}/"):
+            yield from [found.key for found in storage.list(prefix)]
 
 
 def _refuse_in_use(jobs: list[tuple[str, bool]]) -> None:

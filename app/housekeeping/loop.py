@@ -19,7 +19,8 @@ from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.factory import open_storage
 
-#: Removing what has expired lists the storage, so only one round in so many does it.
+#: Removing what has expired lists the storage, so only one round in so many does it; never the first one: whoever has
+#: started on a wrong address has a minute to see it.
 _SLOW_ROUND = 30
 
 log = structlog.get_logger(__name__)
@@ -49,9 +50,9 @@ def keep(settings: Settings, *, stop: threading.Event) -> None:
                 led = leads
             if leads:
                 _attempt(rounds.quick)
+                number += 1
                 if number % _SLOW_ROUND == 0:
                     _attempt(lambda: rounds.slow(stop))
-                number += 1
             stop.wait(settings.housekeeping_seconds)
     finally:
         leadership.release()

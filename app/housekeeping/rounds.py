@@ -1,19 +1,17 @@
 """What the leader does in a round. Time is the database's; every step is a short transaction of its own."""
 
 import threading
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import islice
 
 import structlog
 
 from app.certificates.issue import issue_missing
 from app.certificates.stamp import Stamping
-from app.datasets.delete import remove_abandoned
 from app.datasets.delete import remove_leftovers as datasets_left
 from app.db.repositories import expiry, parts, reaping, stranded, workers
 from app.db.repositories.claims import QueuedJob
 from app.db.session import Database
+from app.housekeeping.orphans import Orphans
 from app.jobs.erase import expire_results
 from app.jobs.erase import remove_leftovers as results_left
 from app.observability.job_metrics import WORKER_SECONDS
@@ -22,9 +20,6 @@ from app.releases.delete import remove_leftovers as releases_left
 from app.settings import Settings
 from app.storage.protocol import Storage
 
-#: Prefixes whose objects belong to rows.
-_OWNED = ("releases/", "jobs/", "datasets/", "ledger/")
-_KEYS = 500
 #: A worker's row is kept so long after it was last seen.
 _WORKER_SECONDS = 300.0
 
@@ -38,6 +33,7 @@ class Rounds:
         self._settings = settings
         self._database, self._storage, self._queue = database, storage, queue
         self._stamping = Stamping(settings, database=database)
+        self._orphans = Orphans(settings, database=database, storage=storage)
 
     def quick(self) -> None:
         """Reap and requeue: what jobs wait for; uploads that have been read leave staging."""
@@ -53,11 +49,7 @@ class Rounds:
         self._expire_results()
         self._certify()
         self._stamping.begin(stop)
-        for key in self._orphans():
-            if stop.is_set():
-                return
-            self._storage.delete(key)
-            log.info("housekeeping.orphan_removed", key=key)
+        self._orphans.tidy(stop)
 
     def _reap(self) -> None:
         silent_for = timedelta(seconds=self._settings.heartbeat_timeout_seconds)
@@ -111,15 +103,11 @@ class Rounds:
             workers.forget_silent(unit.connection, older_than_seconds=_WORKER_SECONDS)
 
     def _expire_uploads(self) -> None:
-        """Uploads that were abandoned, and releases whose deletion was interrupted."""
-        database, storage = self._database, self._storage
-        remove_abandoned(
-            database=database,
-            storage=storage,
-            older_than=timedelta(hours=self._settings.staging_hours),
-            now=self._instant_before(timedelta()),
-        )
-        releases_left(database=database, storage=storage)
+        """What killed writers have left, and releases whose deletion was interrupted."""
+        swept = self._storage.sweep(before=self._instant_before(timedelta(hours=self._settings.staging_hours)))
+        if swept:
+            log.info("staging.abandoned", removed=swept)
+        releases_left(database=self._database, storage=self._storage)
 
     def _certify(self) -> None:
         """Releases of before there was a key, or while it could not be read, get their certificates now."""
@@ -134,19 +122,6 @@ class Rounds:
             expire_results(database=self._database, older_than=timedelta(hours=hours))
         results_left(database=self._database, storage=self._storage)
 
-    def _orphans(self) -> Iterator[str]:
-        """Keys of objects that are old and that no row points to: an attempt stored them and died."""
-        before = self._instant_before(timedelta(hours=self._settings.orphan_hours))
-        for prefix in _OWNED:
-            yield from self._unreferenced(prefix, before=before)
-
     def _instant_before(self, age: timedelta) -> datetime:
         with self._database.read() as connection:
             return expiry.instant_before(connection, age=age)
-
-    def _unreferenced(self, prefix: str, *, before: datetime) -> Iterator[str]:
-        old = (stored.key for stored in self._storage.list(prefix) if stored.modified_at < before)
-        while keys := list(islice(old, _KEYS)):
-            with self._database.read() as connection:
-                used = expiry.referenced(connection, keys=keys)
-            yield from (key for key in keys if key not in used)

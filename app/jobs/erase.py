@@ -12,7 +12,7 @@ from app.db.repositories.job_inputs import users_of_job, users_of_release
 from app.db.session import Database, UnitOfWork
 from app.errors import JobInUseError, NotFoundError
 from app.jobs.links import remove_links
-from app.storage.protocol import Storage
+from app.storage.protocol import TRASH, Storage
 
 #: With these fields a release is asked and attacked; each of them is told by its public provenance as well.
 _TOLD: Final = (
@@ -50,8 +50,9 @@ def delete_job(*, database: Database, storage: Storage, owner: str, job_id: str)
     if found.release_id is not None:
         remove_links(database=database, storage=storage, release_id=found.release_id)
     for one in (job_id, *parts):  # checkpoints, and what attempts that were lost have left
-        for stored in list(storage.list(f"jobs/{one}/")):
-            storage.delete(stored.key)
+        for prefix in (f"jobs/{one}/", f"{TRASH}jobs/{one}/"):
+            for stored in list(storage.list(prefix)):
+                storage.delete(stored.key)
 
 
 def expire_results(*, database: Database, older_than: timedelta) -> int:

@@ -16,7 +16,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from app.contracts.jobs import Queue
-from app.db.repositories import measures, workers
+from app.db.repositories import installation, measures, workers
+from app.db.repositories.installation import Installation
 from app.db.repositories.measures import Finished, Unfinished
 from app.db.repositories.workers import WorkerSeen
 from app.db.session import Connection, Database
@@ -70,6 +71,7 @@ class JobMetrics(Collector):
                 totals = self._ended(connection)
                 waiting = measures.unfinished(connection)
                 present = workers.recent(connection, within_seconds=WORKER_SECONDS)
+                known = installation.read(connection)
         except UnavailableError:
             up.add_metric([], 0)
             yield up
@@ -80,6 +82,8 @@ class JobMetrics(Collector):
         yield from _unfinished_families(waiting)
         yield _stranded_family(waiting, present)
         yield from _worker_families(present)
+        if known is not None:
+            yield from _held_families(known)
 
     def _ended(self, connection: Connection) -> Totals:
         settled = measures.now(connection) - SETTLED
@@ -135,6 +139,16 @@ def _stranded_family(waiting: list[Unfinished], present: list[WorkerSeen]) -> Me
         ):
             stranded.add_metric([row.method, str(row.spec_version)], row.jobs)
     return stranded
+
+
+def _held_families(known: Installation) -> Iterator[Metric]:
+    """What waits for an operator to look at it."""
+    orphans = GaugeMetricFamily("surebox_orphans_held", "Stored objects without a row that are too many to remove.")
+    orphans.add_metric([], known.orphans_held)
+    publishing = GaugeMetricFamily("surebox_publishing_held", "Whether nothing is published until it is confirmed.")
+    publishing.add_metric([], known.publishing_held_at is not None)
+    yield orphans
+    yield publishing
 
 
 def _worker_families(present: list[WorkerSeen]) -> Iterator[Metric]:

@@ -15,6 +15,7 @@ from app.contracts.log import LogAction
 from app.contracts.releases import Publish, PublishRequest, Readers, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import families, log, publications, releases
+from app.db.repositories.installation import is_publishing_held
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection, Database
 from app.errors import (
@@ -24,6 +25,7 @@ from app.errors import (
     NotFoundError,
     PublishedMeanwhileError,
 )
+from app.releases.holding import refuse_held
 
 #: The audit of what all releases of the same data tell together: always looked at, accepted by `allow_repeat`.
 COMPOSITION: Final = "composition"
@@ -53,7 +55,8 @@ def decide(connection: Connection, *, review: Review, asked: Publish, allow_repe
     accepted = {COMPOSITION} if allow_repeat else set()
     repeated = allow_repeat and any(one.audit == COMPOSITION for one in standing(review.findings, accepted=()))
     flags = (REPEATED,) if repeated else ()
-    if asked is Publish.DRAFT or four_eyes or standing(review.findings, accepted=accepted):
+    held = is_publishing_held(connection) is not None
+    if held or asked is Publish.DRAFT or four_eyes or standing(review.findings, accepted=accepted):
         return Decision(ReleaseState.DRAFT, flags)
     return Decision(ReleaseState.PUBLISHED, flags)
 
@@ -123,6 +126,8 @@ def publish(
         If, under four eyes, the same key has made it.
     FindingsStandError
         If findings stand that are not accepted.
+    PublishingHeldError
+        While nothing is published.
     PublishedMeanwhileError
         If something of its family was published since it was composed.
     """
@@ -132,6 +137,7 @@ def publish(
         if release.state is ReleaseState.PUBLISHED:
             return
         _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes)
+        refuse_held(unit.connection)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
         publish_locked(
             unit.connection, release=release, key_id=key_id, asked=asked, composed=release.composed, certify=certify
@@ -167,7 +173,7 @@ def publish_reviewed(
     )  # fmt: skip
     publications.set_reviewed(connection, release=release)
     accepted = {*asked.accept, COMPOSITION} if release.allow_repeat else set(asked.accept)
-    if not standing(release.findings, accepted=accepted):
+    if is_publishing_held(connection) is None and not standing(release.findings, accepted=accepted):
         publish_locked(
             connection, release=release, key_id=key_id, asked=asked, composed=review.composed, certify=certify
         )

@@ -76,14 +76,14 @@ class LocalStorage:
             path.unlink()
         except FileNotFoundError:
             return
-        _sync_folder(path.parent)
-        for folder in path.parents:
-            if folder == self._root:
-                break
-            try:
-                folder.rmdir()
-            except OSError:  # not empty, or gone already
-                break
+        self._remove_empty(path)
+
+    def move(self, key: str, to: str) -> None:
+        """Rename the object; its time stays."""
+        source, target = self._path(key), self._path(to)
+        if source.exists():
+            self._place(source, target)
+            self._remove_empty(source)
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Objects below a prefix."""
@@ -122,6 +122,17 @@ class LocalStorage:
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)
+
+    def _remove_empty(self, path: Path) -> None:
+        """Remove the folders that an object has left empty."""
+        _sync_folder(path.parent)
+        for folder in path.parents:
+            if folder == self._root:
+                break
+            try:
+                folder.rmdir()
+            except OSError:  # not empty, or gone already
+                break
 
     def _place(self, partial: Path, target: Path) -> None:
         for attempt in range(_PLACING_ATTEMPTS):

@@ -17,6 +17,9 @@ from typing import Protocol
 #: Bytes handed over at a time, in both directions.
 CHUNK_BYTES = 1 << 20
 
+#: Objects that no row points to, under their former key and the day on which they came here.
+TRASH = "trash/"
+
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 _MAX_KEY_CHARACTERS = 500
 
@@ -62,6 +65,10 @@ class Storage(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove the object for good; an absent one is fine."""
+        ...
+
+    def move(self, key: str, to: str) -> None:
+        """Give the object another key, in the place of whatever is there; an absent one is fine."""
         ...
 
     def list(self, prefix: str) -> Iterator[StoredObject]:

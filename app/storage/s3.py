@@ -86,6 +86,17 @@ class S3Storage:
             except FileNotFoundError:
                 return
 
+    def move(self, key: str, to: str) -> None:
+        """Copy the object inside the bucket, then remove it."""
+        import obstore
+
+        with _translated():
+            try:
+                obstore.copy(self._store, checked_key(key), checked_key(to))
+            except FileNotFoundError:
+                return
+            obstore.delete(self._store, key)
+
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Objects below a prefix."""
         import obstore

@@ -1,14 +1,12 @@
 """Lists, other owners, scopes, and deletion that really removes."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from app.contracts.datasets import FileFormat, ReadOptions
 from app.contracts.ingest import IngestSpec
-from app.datasets.delete import remove_abandoned
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
@@ -121,18 +119,6 @@ def test_a_dataset_being_read_is_not_deleted(uploads: Uploads) -> None:
     assert refused.status_code == 409
     assert "being read" in refused.json()["detail"]
     uploads.processes.wait(lambda: uploads.client.delete(answer.headers["location"]).status_code == 204)
-
-
-def test_abandoned_uploads_are_removed_once_they_are_old(uploads: Uploads) -> None:
-    storage, database = uploads.storage, uploads.processes.database
-    with storage.writer("staging/abandoned") as writer:
-        writer.write(b"x")
-    now = datetime.now(UTC)
-    day = timedelta(hours=24)
-    assert remove_abandoned(database=database, storage=storage, older_than=day, now=now) == 0
-    assert uploads.staged() == ["staging/abandoned"]
-    assert remove_abandoned(database=database, storage=storage, older_than=day, now=now + 2 * day) == 1
-    uploads.processes.wait(lambda: uploads.staged() == [])
 
 
 def test_too_many_jobs_refuse_an_upload_and_keep_nothing(service: Any, make_uploads: Callable[..., Uploads]) -> None:

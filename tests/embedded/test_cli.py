@@ -34,6 +34,9 @@ def assert_one_line(done: "subprocess.CompletedProcess[str]", *words: str) -> No
         ["keys", "create"],
         ["keys", "list"],
         ["keys", "revoke"],
+        ["installation", "adopt"],
+        ["orphans"],
+        ["publishing", "hold"],
     ],
 )
 def test_every_command_explains_itself_without_loading_the_service(command: list[str]) -> None:
@@ -80,6 +83,29 @@ def test_a_database_that_cannot_be_reached_is_named_without_the_password() -> No
     done = surebox("migrate", DATABASE_URL="postgresql://surebox:very-secret@127.0.0.1:1/surebox")
     assert_one_line(done, "DATABASE_URL", "127.0.0.1")
     assert "very-secret" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "housekeeping"])
+def test_database_and_storage_of_two_installations_are_refused_until_they_are_adopted(
+    command: str, database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    settings = {
+        "DATABASE_URL": database_url, "REDIS_URL": redis_url, "STORAGE_URL": f"file:{tmp_path}/storage",
+        "SUREBOX_SERVER_SECRET": "s" * 32,
+    }  # fmt: skip
+    mark = tmp_path / "storage" / "installation" / "id"
+    mark.parent.mkdir(parents=True)
+    mark.write_text("ins_of_another_one\n")
+    assert_one_line(surebox(command, **settings), "DATABASE_URL", "STORAGE_URL", "ins_of_another_one", "adopt")
+    assert surebox("orphans", **settings).returncode == 1
+    adopted = surebox("installation", "adopt", **settings)
+    assert adopted.returncode == 0, adopted.stderr
+    assert surebox("orphans", **settings).stdout == "0 of 0 objects that are old enough have no row\n"
+    assert surebox("publishing", "status", **settings).stdout.startswith("held: ")
+    assert surebox("publishing", "confirm", **settings).returncode == 0
+    assert surebox("publishing", "status", **settings).stdout == "releases are published\n"
+    mark.unlink()
+    assert_one_line(surebox(command, **settings), "has no id at all", "STORAGE_URL")
 
 
 @pytest.mark.parametrize(

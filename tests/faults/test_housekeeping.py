@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from app.contracts.base import new_id
 from app.contracts.jobs import FINISHED, TRANSITIONS, JobState
 from app.db.repositories import claims
 from app.db.repositories.claims import Claim
-from app.errors import FencedError
+from app.errors import CannotStartError, FencedError
+from app.housekeeping.loop import keep
 from app.housekeeping.rounds import Rounds
 from app.queue import JobQueue
 from app.storage.factory import open_storage
+from tests import patient
 from tests.faults.rig import Process, Rig, wait_until
 
 
@@ -47,6 +50,18 @@ def fall_silent(rig: Rig, job_id: str) -> None:
     rig.rows("UPDATE job_progress SET beat_at = beat_at - interval '1 hour' WHERE job_id = %s RETURNING 1", job_id)
     started = "SELECT clock_timestamp() - pg_postmaster_start_time() > interval '2.5 s' AS old"
     wait_until(lambda: rig.row(started)["old"])
+
+
+def tolerant(rig: Rig, **more: float) -> Rounds:
+    """Rounds that let any share of the objects be orphans."""
+    settings = rig.settings.model_copy(update={"orphan_share": 1.0, **more})
+    return Rounds(settings, database=rig.database, storage=open_storage(settings), queue=JobQueue(settings))
+
+
+def in_trash(rig: Rig) -> list[str]:
+    """The former keys of what lies in the trash."""
+    folder = rig.folder / "storage" / "trash"
+    return sorted(path.parent.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
 def old(path: Path) -> Path:
@@ -141,7 +156,8 @@ def test_an_upload_whose_reading_was_lost_too_often_fails_with_its_job(rig: Rig,
     assert (dataset["state"], dataset["error"]["type"]) == ("failed", "/problems/attempts-exhausted")
 
 
-def test_objects_without_a_row_are_removed_once_old_and_no_others(rig: Rig, rounds: Rounds) -> None:
+def test_objects_without_a_row_go_to_the_trash_once_old_and_no_others(rig: Rig) -> None:
+    rounds = tolerant(rig)
     storage = rig.folder / "storage"
     job_id, dataset_id = rig.submit(), rig.dataset()
     claim(rig, job_id)
@@ -177,6 +193,114 @@ def test_objects_without_a_row_are_removed_once_old_and_no_others(rig: Rig, roun
     rounds.slow(threading.Event())
     assert [path for path in kept if not path.exists()] == []
     assert [path for path in orphans if path.exists()] == []
+    assert in_trash(rig) == sorted(path.relative_to(storage).as_posix() for path in orphans)
+
+
+def test_the_trash_gives_back_what_has_a_row_again_and_keeps_the_rest_for_days(rig: Rig) -> None:
+    storage, dataset_id = rig.folder / "storage", rig.dataset()
+    key = f"datasets/{dataset_id}/data.parquet"
+    file, lost = old(storage / key), old(storage / "releases/rel_1/aa.csv")
+    rig.rows("UPDATE dataset SET data_key = 'datasets/elsewhere' RETURNING 1")
+    tolerant(rig, trash_days=2).slow(threading.Event())
+    assert in_trash(rig) == sorted([key, "releases/rel_1/aa.csv"])
+    rig.rows("UPDATE dataset SET data_key = %s RETURNING 1", key)
+    tolerant(rig, trash_days=2).slow(threading.Event())
+    assert file.read_bytes() == b"bytes"
+    assert in_trash(rig) == ["releases/rel_1/aa.csv"]
+    (there,) = (storage / "trash").rglob("aa.csv/*")
+    for days, left in ((1, ["releases/rel_1/aa.csv"]), (4, [])):
+        before = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+        there = there.rename(there.with_name(before))
+        tolerant(rig, trash_days=2).slow(threading.Event())
+        assert in_trash(rig) == left
+    assert not lost.exists()
+
+
+def test_what_a_row_says_was_deleted_is_removed_at_once_also_from_the_trash(rig: Rig, rounds: Rounds) -> None:
+    storage, dataset_id = rig.folder / "storage", rig.dataset()
+    left = [
+        old(storage / f"datasets/{dataset_id}/of-a-lost-attempt.parquet"),
+        old(storage / f"trash/datasets/{dataset_id}/other.parquet/{datetime.now(UTC).date().isoformat()}"),
+    ]
+    rig.rows("UPDATE dataset SET state = 'deleted', deleted_at = now() RETURNING 1")
+    rounds.slow(threading.Event())
+    assert [path for path in left if path.exists()] == []
+    assert in_trash(rig) == []
+
+
+@pytest.mark.parametrize(("with_row", "without", "moved"), [(97, 3, 3), (96, 4, 0), (0, 5, 0)])
+def test_more_orphans_than_a_few_per_cent_are_left_alone_and_told(
+    rig: Rig, rounds: Rounds, with_row: int, without: int, moved: int
+) -> None:
+    storage, job_id, dataset_id = rig.folder / "storage", rig.submit(), rig.dataset()
+    rig.rows(
+        "INSERT INTO release (id, owner, job_id, dataset_id, method, rows, columns, flags, statistics)"
+        " VALUES ('rel_1', 'tester', %s, %s, 'probe', 1, '[]', '{}', '[]') RETURNING 1",
+        job_id, dataset_id,
+    )  # fmt: skip
+    for number in range(with_row):
+        old(storage / f"releases/rel_1/{number}.csv")
+        rig.rows(
+            "INSERT INTO release_file (release_id, format, key, sha256, bytes)"
+            " VALUES ('rel_1', %s, %s, 'aa', 5) RETURNING 1",
+            str(number), f"releases/rel_1/{number}.csv",
+        )  # fmt: skip
+    orphans = [old(storage / f"jobs/{job_id}/checkpoint-1-{number}.npz") for number in range(without)]
+    rounds.slow(threading.Event())
+    assert len(in_trash(rig)) == moved
+    assert sum(path.exists() for path in orphans) == without - moved
+    held = without - moved
+    assert rig.row("SELECT orphans_held FROM installation") == {"orphans_held": held}
+    _, address = rig.api()
+    assert f"surebox_orphans_held {float(held)}" in patient.get(f"{address}/metrics").text
+
+
+def test_a_database_without_rows_removes_nothing_whatever_the_settings(rig: Rig) -> None:
+    orphans = [old(rig.folder / f"storage/releases/rel_{number}/aa.csv") for number in range(4)]
+    tolerant(rig).slow(threading.Event())
+    assert all(path.exists() for path in orphans)
+    assert rig.row("SELECT orphans_held FROM installation") == {"orphans_held": 4}
+
+
+def test_a_database_beside_the_storage_of_another_installation_touches_nothing(rig: Rig) -> None:
+    orphan = old(rig.folder / "storage/releases/rel_1/aa.csv")
+    rig.submit()
+    mark = rig.folder / "storage/installation/id"
+    mark.parent.mkdir(parents=True)
+    mark.write_text("ins_another\n")
+    with pytest.raises(CannotStartError, match=r"belongs to installation ins_.* to installation ins_another"):
+        tolerant(rig).slow(threading.Event())
+    assert orphan.exists()
+
+
+def test_the_first_round_removes_nothing(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.settings_more["housekeeping_seconds"] = 0.001
+    done: list[str] = []
+    stop = threading.Event()
+
+    class Noted(Rounds):
+        def quick(self) -> None:
+            done.append("quick")
+            super().quick()
+
+        def slow(self, stop: threading.Event) -> None:
+            done.append("slow")
+            stop.set()
+
+    monkeypatch.setattr("app.housekeeping.loop.Rounds", Noted)
+    keep(rig.settings, stop=stop)
+    assert done == ["quick"] * 30 + ["slow"]
+
+
+def test_uploads_that_nobody_reads_go_to_the_trash_after_a_day(rig: Rig) -> None:
+    staged, begun = old(rig.folder / "storage/staging/abandoned"), old(rig.folder / "storage/staging/begun")
+    rig.submit()
+    rig.rows("UPDATE dataset SET staged_key = 'staging/begun', state = 'ingesting' RETURNING 1")
+    tolerant(rig).slow(threading.Event())
+    assert staged.exists(), "two hours are not a day"
+    tolerant(rig, staging_hours=1).slow(threading.Event())
+    assert (staged.exists(), begun.exists()) == (False, True)
+    assert in_trash(rig) == ["staging/abandoned"]
 
 
 def test_rows_past_their_time_are_removed_and_no_others(rig: Rig, rounds: Rounds) -> None:

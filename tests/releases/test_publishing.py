@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from app.contracts.findings import Finding, Severity
 from app.contracts.releases import Publish, PublishRequest, ReleaseState
 from app.contracts.review import Review
-from app.db.repositories import families
+from app.db.repositories import families, installation
 from app.errors import FindingsStandError, ForbiddenError, PublishedMeanwhileError
 from app.releases import publishing
 from tests import patient
@@ -56,6 +56,30 @@ def test_a_draft_is_for_keepers_until_it_is_published_and_after_it_is_withdrawn(
     assert reader.get(paths[0]).status_code == 404
     assert keeper.get(paths[0]).json()["state"] == "withdrawn"
     assert publisher.post(paths[0] + "/publish").status_code == 409
+
+
+def test_while_publishing_is_held_a_draft_stays_one_and_its_keeper_learns_why(published: Releases) -> None:
+    release_id = draft(published)
+    database = published.processes.database
+    with database.unit_of_work() as unit:
+        installation.hold_publishing(unit.connection, because="the database was restored")
+    try:
+        refused = published.client.post(f"/v1/releases/{release_id}/publish")
+        assert (refused.status_code, refused.json()["type"]) == (409, "/problems/publishing-held")
+        assert "the database was restored" in refused.json()["detail"]
+        assert "surebox publishing confirm" in refused.json()["detail"]
+        assert published.client.get(f"/v1/releases/{release_id}").json()["state"] == "draft"
+        with database.unit_of_work() as unit:
+            made = publishing.decide(
+                unit.connection, review=Review(), asked=Publish.AUTO, allow_repeat=False, four_eyes=False
+            )
+        assert made.state is ReleaseState.DRAFT, "nor is what a job makes"
+        address = str(published.client.base_url)
+        assert "surebox_publishing_held 1.0" in patient.get(f"{address}/metrics").text
+    finally:
+        with database.unit_of_work() as unit:
+            installation.resume_publishing(unit.connection)
+    assert published.client.post(f"/v1/releases/{release_id}/publish").json()["state"] == "published"
 
 
 def test_findings_that_stand_are_accepted_by_name_and_that_is_logged(published: Releases) -> None:

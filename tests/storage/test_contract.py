@@ -109,6 +109,16 @@ def test_deleted_is_gone_and_deleting_again_is_fine(storage: Storage) -> None:
     assert keys(storage, "datasets/") == {"datasets/ds_2/data.parquet"}
 
 
+def test_a_moved_object_is_at_its_new_key_only(storage: Storage) -> None:
+    put(storage, "releases/rel_1/a.csv", b"1")
+    put(storage, "trash/releases/rel_1/a.csv/2026-01-01", b"of before")
+    storage.move("releases/rel_1/a.csv", "trash/releases/rel_1/a.csv/2026-01-01")
+    assert get(storage, "trash/releases/rel_1/a.csv/2026-01-01") == b"1"
+    assert keys(storage, "releases/") == set()
+    storage.move("releases/rel_1/a.csv", "trash/releases/rel_1/a.csv/2026-01-01")
+    assert get(storage, "trash/releases/rel_1/a.csv/2026-01-01") == b"1"
+
+
 def test_listing_is_by_whole_segments(storage: Storage) -> None:
     for key in ("jobs/job_1/checkpoint-1-1.npz", "jobs/job_1/result-aa.json", "jobs/job_12/result-bb.json"):
         put(storage, key, b"x")

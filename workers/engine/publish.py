@@ -24,6 +24,7 @@ from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
+from app.releases.holding import with_held
 from app.releases.publishing import Decision, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
@@ -84,6 +85,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
     app.errors.PublishedMeanwhileError
         When the release has to be composed once more.
     """
+    stored = _noting_held(connection, stored)
     release, new = stored.release, None
     finished_at = claims.finish(
         connection,
@@ -122,8 +124,14 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         ),
     )
     if new is not None and new.state is ReleaseState.PUBLISHED:
-        _record_published(connection, new, stored.review)
-        issue(connection, settings=settings, release_id=new.id)
+        _record_published(connection, new, stored.review, settings)
+
+
+def _noting_held(connection: Connection, stored: Stored) -> Stored:
+    """While publishing is held, the release says why it stays a draft."""
+    if stored.release is None:
+        return stored
+    return replace(stored, review=replace(stored.review, findings=with_held(connection, stored.review.findings)))
 
 
 def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> StoredRelease:
@@ -214,7 +222,7 @@ def _asked(claimed: Claim) -> PublishRequest:
     return PublishRequest(accept=claimed.spec.get("accept", ()), readers=claimed.spec.get("readers"))
 
 
-def _record_published(connection: Connection, new: releases.NewRelease, review: Review) -> None:
+def _record_published(connection: Connection, new: releases.NewRelease, review: Review, settings: Settings) -> None:
     stood = {one.audit for one in standing(review.findings, accepted=())}
     release = Publishable(
         id=new.id, owner=new.owner, job_id=new.job_id, dataset_id=new.dataset_id, method=new.method, state=new.state,
@@ -225,6 +233,7 @@ def _record_published(connection: Connection, new: releases.NewRelease, review: 
     record_published(
         connection, release=release, key_id=new.made_by, accepted=stood, composed=review.composed, by_job=True
     )
+    issue(connection, settings=settings, release_id=new.id)
 
 
 def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) -> None:

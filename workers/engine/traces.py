@@ -27,7 +27,7 @@ class Traces:
         self._storage = storage
         self._keys: list[str] = []
         self.chunks, self.fetch, self.delete = storage.chunks, storage.fetch, storage.delete
-        self.list, self.sweep, self.check = storage.list, storage.sweep, storage.check
+        self.move, self.list, self.sweep, self.check = storage.move, storage.list, storage.sweep, storage.check
 
     @contextmanager
     def writer(self, key: str) -> Iterator[Writer]:

@@ -8,6 +8,7 @@ from app.db.models.family_column import family_column
 from app.db.models.family_person import family_person
 from app.db.models.family_sketch import family_sketch
 from app.db.models.idempotency import idempotency
+from app.db.models.installation import installation
 from app.db.models.job import job
 from app.db.models.job_attempt import job_attempt
 from app.db.models.job_checkpoint import job_checkpoint
@@ -20,6 +21,7 @@ from app.db.models.log_entry import log_entry
 from app.db.models.metadata import metadata
 from app.db.models.provenance import provenance
 from app.db.models.publication import publication
+from app.db.models.publication_entry import publication_entry
 from app.db.models.queue_turn import queue_turn
 from app.db.models.release import release
 from app.db.models.release_file import release_file
@@ -37,6 +39,7 @@ __all__ = [
     "family_person",
     "family_sketch",
     "idempotency",
+    "installation",
     "job",
     "job_attempt",
     "job_checkpoint",
@@ -49,6 +52,7 @@ __all__ = [
     "metadata",
     "provenance",
     "publication",
+    "publication_entry",
     "queue_turn",
     "release",
     "release_file",

@@ -15,4 +15,7 @@ api_key = Table(
     Column("scopes", ARRAY(Text), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("revoked_at", DateTime(timezone=True)),
+    Column("expires_at", DateTime(timezone=True), comment="it works until then"),
+    Column("used_at", DateTime(timezone=True), comment="last use, to the hour"),
+    Column("hashed_under", LargeBinary, comment="which of the service's secrets; null: not known"),
 )

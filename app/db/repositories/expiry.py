@@ -12,6 +12,7 @@ from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_result import job_result
 from app.db.models.ledger_file import ledger_file
+from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
 
@@ -43,6 +44,21 @@ def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
     )
     statement = union_all(*(select(column).where(column.in_(keys), condition) for column, condition in sources))
     return set(connection.execute(statement).scalars())
+
+
+def of_deleted(connection: Connection, *, keys: Sequence[str]) -> set[str]:
+    """Those of the keys that belong to a dataset, a release or a job of which a row says that it was deleted."""
+    gone = union_all(
+        select(dataset.c.id).where(dataset.c.id.in_(_ids(keys, "datasets")), dataset.c.deleted_at.is_not(None)),
+        select(release.c.id).where(release.c.id.in_(_ids(keys, "releases")), release.c.deleted_at.is_not(None)),
+        select(job.c.id).where(job.c.id.in_(_ids(keys, "jobs")), job.c.erased_at.is_not(None)),
+    )
+    ids = set(connection.execute(gone).scalars())
+    return {key for key in keys if key.split("/")[1] in ids}
+
+
+def _ids(keys: Sequence[str], prefix: str) -> list[str]:
+    return [key.split("/")[1] for key in keys if key.startswith(f"{prefix}/")]
 
 
 def instant_before(connection: Connection, *, age: timedelta) -> datetime:

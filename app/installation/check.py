@@ -1,0 +1,113 @@
+"""Whether the database and the storage that the settings name belong together.
+
+Each holds the id of the installation that it was made for. An empty database beside a full bucket, or the database of
+one installation beside the files of another, is a wrong address: nothing good comes of running on it.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from app.contracts.base import new_id
+from app.db.repositories import installation
+from app.db.repositories.installation import Installation
+from app.db.session import Database
+from app.errors import CannotStartError, UnavailableError
+from app.settings import Settings
+from app.storage.factory import open_storage
+from app.storage.protocol import Storage
+
+#: Where in storage the id stands.
+MARK: Final = "installation/id"
+_LONGEST: Final = 200
+
+log = structlog.get_logger(__name__)
+
+
+def check(*, database: Database, storage: Storage) -> str:
+    """Compare the two ids; storage without one gets it, where the database has never marked another storage.
+
+    Returns
+    -------
+    str
+        The id.
+
+    Raises
+    ------
+    CannotStartError
+        They are not of the same installation, or the database is at an older revision.
+    """
+    with database.read() as connection:
+        known = installation.read(connection)
+    if known is None:
+        raise CannotStartError("the database of DATABASE_URL is at an older revision: run `surebox migrate` first")
+    marked = read_mark(storage)
+    if marked == known.id:
+        return known.id
+    if marked is not None or known.storage_marked_at is not None:
+        raise CannotStartError(_differ(known, marked))
+    write_mark(database=database, storage=storage, installation_id=known.id)
+    return known.id
+
+
+def check_at_start(settings: Settings) -> None:
+    """Compare the two ids before a process serves; what cannot be reached yet is not compared.
+
+    Raises
+    ------
+    CannotStartError
+        They are not of the same installation.
+    """
+    database = Database(settings.database_url, pool_size=1)
+    try:
+        check(database=database, storage=open_storage(settings))
+    except UnavailableError as error:
+        log.warning("installation.unchecked", why=error.detail)
+    finally:
+        database.close()
+
+
+def adopt(*, database: Database, storage: Storage, say: Callable[[str], None]) -> None:
+    """Let the database have the id that stands in storage: an operator has looked and says that they belong together.
+
+    What storage tells of publications may lack in the database, so publishing is held until it is confirmed.
+    """
+    marked = read_mark(storage)
+    with database.unit_of_work() as unit:
+        known = installation.read(unit.connection)
+        if known is not None and marked not in (None, known.id):
+            installation.set_id(unit.connection, installation_id=marked or known.id)
+            installation.hold_publishing(unit.connection, because="the database was put beside another storage")
+            say("Publishing is held: `surebox publishing confirm` ends that.")
+    write_mark(database=database, storage=storage, installation_id=marked or new_mark(known))
+
+
+def new_mark(known: Installation | None) -> str:
+    """The id of the database, or a new one."""
+    return new_id("ins") if known is None else known.id
+
+
+def read_mark(storage: Storage) -> str | None:
+    """The id in storage."""
+    try:
+        return b"".join(storage.chunks(MARK, end=_LONGEST)).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        return None
+
+
+def write_mark(*, database: Database, storage: Storage, installation_id: str) -> None:
+    """Write the id to storage, and note that it stands there."""
+    with storage.writer(MARK) as writer:
+        writer.write(installation_id.encode("ascii") + b"\n")
+    with database.unit_of_work() as unit:
+        installation.note_marked(unit.connection)
+
+
+def _differ(known: Installation, marked: str | None) -> str:
+    there = "has no id at all" if marked is None else f"to installation {marked}"
+    return (
+        f"the database of DATABASE_URL belongs to installation {known.id}, the storage of STORAGE_URL {there}: one of "
+        "the addresses is wrong, or one of the two was replaced. Correct the address; bring both back with `surebox "
+        "restore`; or, if you know that they belong together, run `surebox installation adopt`"
+    )
