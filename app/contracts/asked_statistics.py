@@ -3,7 +3,6 @@
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field
-from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, may_lack
 from app.contracts.box_statistics import Estimate, NamedStatistic, Ranges, Statistic
@@ -15,15 +14,6 @@ MOST_ASKED: Final = 100
 
 Asked = Annotated[tuple[Statistic, ...], Field(min_length=1, max_length=MOST_ASKED)]
 Ddof = Annotated[int, Field(strict=True, ge=0, le=1)]
-
-
-PerhapsEmpty = TypeAliasType(
-    "PerhapsEmpty",
-    Annotated[
-        bool | tuple[bool, ...],
-        Field(description="Whether a domain may be empty; one for each value where no values are named."),
-    ],
-)
 
 
 class StatisticsRequest(Contract):
@@ -43,7 +33,7 @@ class ComputedStatistic(NamedStatistic):
     inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
     exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
-    domain_may_be_empty: PerhapsEmpty | None = Field(
+    domain_may_be_empty: bool | None = Field(
         default=None,
         description="domain_mean: whether the release may have no record with the values, as far as the boxes tell: "
         "the ranges are then about the mean if there is one. Null of other statistics.",
@@ -51,10 +41,12 @@ class ComputedStatistic(NamedStatistic):
 
 
 class ComputedStatistics(Contract):
-    """One answer a statistic, in their order."""
+    """One answer a statistic, in their order; of a share, a mean within values or a cross-table one for each value."""
 
     method: Literal["statistics"] = Field(default="statistics", description="What was asked.")
-    statistics: tuple[ComputedStatistic, ...] = Field(description="One a statistic, in their order.")
+    statistics: tuple[ComputedStatistic, ...] = Field(
+        description="In the order of what was asked; where no value was named one for each, which stands in `values`."
+    )
 
 
 class ComputedSummary(ComputedStatistics):

@@ -258,7 +258,11 @@ class GroupResult(AuditResult):
     @classmethod
     def long(cls) -> tuple[str, ...]:
         """Fields that may be long lists."""
-        return tuple(name for name, field in cls.model_fields.items() if "tuple" in str(field.annotation))
+        return tuple(
+            name
+            for name, field in cls.model_fields.items()
+            if "tuple" in str(field.annotation) and name not in AuditResult.model_fields
+        )
 
 
 class GroupSummary(GroupResult):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from app.contracts.base import Contract, MisplacedError
+from app.contracts.box_statistics import NamedStatistic
 from app.contracts.boxes import BoxesSpec
 from app.contracts.examples import QUASI_IDENTIFIERS, RELEASE, Examples
 from app.contracts.findings import AuditResult
@@ -123,11 +124,9 @@ class FrontierSpec(_OfBoxes):
         )
 
 
-class FrontierStatistic(Contract):
+class FrontierStatistic(NamedStatistic):
     """One statistic at one k."""
 
-    kind: str = Field(description="Which statistic.")
-    of: tuple[str, ...] = Field(description="Its columns.")
     width: float | None = Field(description="Of its guaranteed range (of a regression, of the widest coefficient's).")
 
 

@@ -52,7 +52,8 @@ def certify(
     Returns
     -------
     list of dict
-        One a statistic: `estimate`, `linear`, `guaranteed` (certain to hold the value of the released records),
+        One a statistic, and one for each value, in `values`, of a share, a mean within values or a cross-table that
+        names none: `estimate`, `linear`, `guaranteed` (certain to hold the value of the released records),
         `inner` (reached by data consistent with the boxes), `exact`, `gap`; of a `domain_mean` also
         `domain_may_be_empty`: where it is true, ranges are about the mean if there is a record with the values.
 
@@ -75,7 +76,7 @@ def certify(
     boxes = boxes_of(_plain(table, bounded, weights), names, weight=weights, means=means)
     classed = [name for name in boxes.nominal if name in table.column_names]
     books = codebooks_of(boxes, {"nominal": dict(nominal or {})}, classed=classed)
-    return finished(computing(boxes, questions, books=books))
+    return finished(computing(boxes, questions, books=books, by_value=True))
 
 
 def bounded_columns(names: Sequence[str]) -> list[str]:

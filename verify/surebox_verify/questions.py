@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, TypeVar, get_args
 
 import numpy as np
@@ -117,6 +118,8 @@ def computing(
     questions: Sequence[Question],
     meaning: Meaning | None = None,
     books: Mapping[str, Codebook] | None = None,
+    *,
+    by_value: bool = False,
 ) -> Generator[float, None, list[dict[str, Any]]]:
     """Compute statistics, yielding after about 0.2 s of work which share of them is done.
 
@@ -127,6 +130,8 @@ def computing(
     meaning : what the release says of its bounds; None for nothing, which holds of every release.
     books : codebooks of the columns without numbers, by which values are read; None: as of a release of which nothing
         is known but its boxes.
+    by_value : whether a question about values that names none has an object for each value of its column (for each cell
+        of a cross-table), with the value in `values`, rather than one of lists.
 
     Returns
     -------
@@ -156,6 +161,10 @@ def computing(
         if each.kind == "crosstab" and each.values is not None:
             cell = [books[name].meant(value) for name, value in zip(each.of, each.values, strict=True)]
             parts = (_cell(statistic, readings, parts, cell),)
+        if by_value and each.values is None and each.kind in (*_OF_VALUES, "crosstab"):
+            cells = _cells(each, boxes)
+            found += [_entry(replace(each, values=cell), (part,)) for cell, part in zip(cells, parts, strict=True)]
+            continue
         found.append({**described(each, parts), "terms": _terms(each, boxes)})
     return found
 
@@ -185,13 +194,27 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
     }
 
 
+def _entry(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
+    return {**described(each, parts), "terms": None}
+
+
+def _cells(each: Question, boxes: ReleasedBoxes) -> list[tuple[Any, ...]]:
+    """What each number of a statistic without values is about, in their order."""
+    names = each.of if each.kind == "crosstab" else each.of[-1:]
+    return list(product(*(map(_plain, boxes.values(name)) for name in names)))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; days as text."""
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+
+
 def _terms(each: Question, boxes: ReleasedBoxes) -> list[dict[str, Any]] | None:
     """What the coefficients of a regression are of, where a predictor is nominal."""
     if each.kind != "regression" or not set(each.of[1:]) & set(boxes.nominal):
         return None
     values = {
-        name: [value if value is None or isinstance(value, (bool, int, float)) else str(value) for value in book[1:]]
-        for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)
+        name: [_plain(value) for value in book[1:]] for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)
     }
     return terms(each.of[1:], values)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.contracts.box_statistics import NamedStatistic
 from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
 from app.contracts.influence import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
 from app.contracts.releases import ReleaseFormat
@@ -61,7 +62,9 @@ def _told(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseDraft) -> F
         ncp=released.ncp,
         share_determined={one.column: one.share_determined for one in found.columns},
         statistics=tuple(
-            FrontierStatistic(kind=one["kind"], of=tuple(one["of"]), width=_width(one["guaranteed"]))
+            FrontierStatistic(
+                **{name: one[name] for name in NamedStatistic.model_fields}, width=_width(one["guaranteed"])
+            )
             for one in made.result["statistics"]
         ),
         infeasible=None,

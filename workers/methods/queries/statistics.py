@@ -37,7 +37,7 @@ class StatisticsRunner:
         check_values(books, _named(job.spec["statistics"]))
         asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]
         try:
-            found = job.through(computing(boxes, asked, meaning, books), "statistics")
+            found = job.through(computing(boxes, asked, meaning, books, by_value=True), "statistics")
         except UndefinedStatisticError as error:  # a column of too many values
             named = [*boxes.numeric, *boxes.nominal]
             detail = f"the {error.kind} is undefined: {error.told(lambda column: repr(named[column]))}"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -101,6 +102,44 @@ def bars(names: Sequence[str], values: Sequence[float], *, title: str, descripti
         axes.set_yticks(places, list(names))
         axes.set_xlabel(axis)
         axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
+        return finish(title, description)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of `curves`: its name, and a value at each place."""
+
+    name: str
+    values: Sequence[float]
+
+
+def curves(at: Sequence[int], rows: Sequence[Curve], *, title: str, description: str, axes: tuple[str, str]) -> Figure:
+    """Lines over whole numbers on a logarithmic axis, each with marks of its own.
+
+    Parameters
+    ----------
+    at
+        The places, ascending.
+    rows
+        The lines.
+    title, description
+        In words what it shows.
+    axes
+        What the two axes count.
+    """
+    with _drawing(2.9) as (drawn, finish):
+        for row, (mark, dash) in zip(rows, cycle(zip("os^Dvx+*", cycle(("-", "--", ":")), strict=False)), strict=False):
+            drawn.plot(
+                list(at), list(row.values), dash, marker=mark, color=_INK, markersize=5, linewidth=1.1, label=row.name
+            )
+        drawn.set_xscale("log")
+        drawn.set_xticks(list(at), [str(one) for one in at])
+        drawn.minorticks_off()
+        drawn.set_ylim(bottom=0.0)
+        drawn.set_xlabel(axes[0])
+        drawn.set_ylabel(axes[1])
+        drawn.grid(visible=True, color="#dddddd", linewidth=0.6)
+        drawn.legend(frameon=False, fontsize=8)
         return finish(title, description)
 
 

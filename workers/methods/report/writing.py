@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from workers.methods.report import attacks, boxes, statistics, words
+from workers.methods.report import attacks, audits, boxes, statistics, words
 from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
 from workers.methods.report.page import Page
 from workers.methods.report.sections import Section, Table, pairs
@@ -53,7 +53,8 @@ def of_job(facts: JobFacts) -> Page:
         attacks.group(result),
         attacks.rules(result),
         attacks.linkage(result),
-        words.figures(_others(result), title="All figures"),
+        *audits.sections(str(job["method"]), result),
+        words.figures(_others(str(job["method"]), result), title="All figures"),
         words.meanings(result),
         _timed(job),
     ]
@@ -68,8 +69,10 @@ def of_job(facts: JobFacts) -> Page:
     )
 
 
-def _others(result: JsonObject) -> JsonObject:
+def _others(method: str, result: JsonObject) -> JsonObject:
     """What has no section of its own; how many rules there are is a figure, the rules are not."""
+    if audits.sections(method, result):
+        result = {name: value for name, value in result.items() if name not in audits.SHOWN}
     return {
         name: value
         for name, value in result.items()

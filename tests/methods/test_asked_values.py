@@ -1,0 +1,81 @@
+"""Shares, cells and means within values say of which values they are, whoever computes them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import succeed, upload
+
+ASKED: list[dict[str, Any]] = [
+    {"kind": "share", "of": ["town"]},
+    {"kind": "crosstab", "of": ["town", "sex"]},
+    {"kind": "domain_mean", "of": ["age", "town"]},
+    {"kind": "mean", "of": ["age"]},
+    {"kind": "share", "of": ["sex"], "values": ["f"]},
+]
+
+
+@pytest.fixture(scope="module")
+def job(client: httpx.Client) -> dict[str, Any]:
+    rng = np.random.default_rng(24)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 80, 160),
+            "town": rng.choice(["Bern", "Genf", "Zug"], 160, p=[0.6, 0.3, 0.1]),
+            "sex": rng.choice(["f", "m"], 160),
+        }
+    )
+    spec = {"method": "boxes", "dataset_id": upload(client, frame.write_csv())["id"], "k": 4, "statistics": ASKED}
+    return succeed(client, spec | {"columns": ["age", "town", "sex"]})
+
+
+def about(statistics: list[dict[str, Any]]) -> dict[tuple[Any, ...], Any]:
+    """The certain range of each number, by what it is of."""
+    found = {(one["kind"], *one["of"], *(one["values"] or ())): one["guaranteed"] for one in statistics}
+    assert len(found) == len(statistics), "two numbers that nothing tells apart"
+    return found
+
+
+def expected() -> set[tuple[Any, ...]]:
+    towns = ["Bern", "Genf", "Zug"]
+    cells = {("crosstab", "town", "sex", town, sex) for town in towns for sex in "fm"}
+    each = {("share", "town", town) for town in towns} | {("domain_mean", "age", "town", town) for town in towns}
+    return each | cells | {("mean", "age"), ("share", "sex", "f")}
+
+
+def test_whoever_asks_a_release_is_told_of_which_values_each_number_is(
+    client: httpx.Client, job: dict[str, Any]
+) -> None:
+    published = about(client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"])
+    answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json={"statistics": ASKED})
+    told = about(answer.json()["statistics"])
+    assert set(told) == set(published) == expected()
+    assert told == published, "the same numbers under other values"
+
+
+def test_surebox_certify_says_it_too(client: httpx.Client, job: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    path.write_bytes(client.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"}).content)
+    command = [str(Path(sys.executable).parent / "surebox-certify"), str(path)]
+    for one in ASKED:
+        command += ["--statistic", json.dumps(one)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert set(about(json.loads(done.stdout)["statistics"])) == expected()
+
+
+def test_a_frontier_and_its_page_say_it_too(client: httpx.Client, job: dict[str, Any]) -> None:
+    spec = {"method": "frontier", "dataset_id": job["spec"]["dataset_id"], "columns": job["spec"]["columns"]}
+    audit = succeed(client, spec | {"k": [3, 9], "statistics": ASKED}, kind="audits")
+    for point in audit["result"]["points"]:
+        assert set(about([one | {"guaranteed": one["width"]} for one in point["statistics"]])) == expected()
+    page = client.get(f"/v1/jobs/{audit['id']}/report").text
+    assert "share of town = Genf" in page
+    assert page.count("<figure>") == 2, "what each k costs, and widths of ranges"
+    assert "None" not in page

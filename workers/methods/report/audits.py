@@ -1,0 +1,182 @@
+"""What the restricted pages of `table`, `determination` and `frontier` show: tables with units, and a picture."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from workers.methods.report.facts import JsonObject
+from workers.methods.report.pictures import Curve, bars, curves
+from workers.methods.report.sections import Cell, Figure, Section, Table, pairs
+from workers.methods.report.statistics import named
+from workers.methods.report.words import of_objects
+
+#: Fields of the three results that these sections show.
+SHOWN: Final = frozenset(
+    {"releases", "points", "columns", "sensitive", "risk", "classes", "sample_uniques", "special_uniques", "proposal"}
+)
+_DRAWN: Final = 8
+_LISTED: Final = 50
+
+
+def sections(method: str, result: JsonObject) -> list[Section]:
+    """The sections of an audit, empty ones among them; none of a method that has none of its own."""
+    if method == "determination" and "releases" in result:
+        return [_released(one) for one in result["releases"]]
+    if method == "frontier" and "points" in result:
+        return [_frontier(result["points"])]
+    if method == "table" and "columns" in result:
+        return [_identifying(result), _classes(result), _learned(result), _risks(result), _uniques(result)]
+    return []
+
+
+def _released(release: JsonObject) -> Section:
+    """What one release gives away."""
+    columns = tuple((one["column"], one["share_determined"], one["mean_values"]) for one in release["columns"])
+    head = ("Column", "Share of cells that leave one value", "Values that a cell leaves on average")
+    kept = tuple(
+        (
+            one["column"], one["share_certain"], one["share_nearly_certain"], one["t"], one["attribution"],
+            one["baseline"],
+        )
+        for one in release["kept"]
+    )  # fmt: skip
+    kept_head = (
+        "Kept column", "Share of rows whose box has one value", "... whose box gives one value 0.9 or more",
+        "Largest distance of a box (t)", "Share of guesses from the box that are right", "... without the box",
+    )  # fmt: skip
+    tables = (
+        Table("Columns that were generalized", head, columns),
+        Table("Columns that were kept", kept_head, kept),
+    )
+    told = "A dash in the last column means any number between the bounds." if columns else ""
+    return Section(
+        f"What {release['release_id']} gives away",
+        sentences=(told,) if told else (),
+        tables=tuple(table for table in tables if table.rows),
+    )
+
+
+def _frontier(points: Sequence[JsonObject]) -> Section:
+    """What each k costs, drawn and as numbers."""
+    names = list(dict.fromkeys(named(one) for point in points for one in point["statistics"]))
+    widths = [{named(one): one["width"] for one in point["statistics"]} for point in points]
+    rows = tuple(
+        (
+            point["k"], point["boxes"], point["kept"], point["ncp"],
+            max((point["share_determined"] or {}).values(), default=None),
+        )
+        for point in points
+    )  # fmt: skip
+    head = (
+        "k", "Boxes", "Records released", "Share of each cell that is left open",
+        "Largest share of a column's cells that leave one value",
+    )  # fmt: skip
+    by_k = tuple(f"k = {point['k']}" for point in points)
+    of_each = tuple((name, *(of.get(name) for of in widths)) for name in names)
+    tables = [Table("What each k costs; a dash where it cannot be had", head, rows)]
+    tables += [Table("Widths of certain ranges", ("Statistic", *by_k), of_each)] if names else []
+    had = sorted((point for point in points if point["ncp"] is not None), key=lambda one: int(one["k"]))
+    figures = [_costs(had)] if had else []
+    if had and names:
+        figures += _widths(had, [{named(one): one["width"] for one in point["statistics"]} for point in had], names)
+    return Section("What each k costs", figures=tuple(figures), tables=tuple(tables))
+
+
+def _costs(had: Sequence[JsonObject]) -> Figure:
+    ks = [int(point["k"]) for point in had]
+    lost = [float(point["ncp"]) for point in had]
+    shown = [max(map(float, (point["share_determined"] or {}).values()), default=0.0) for point in had]
+    told = (
+        f"From k = {ks[0]} to k = {ks[-1]} the share of each cell that is left open goes from {lost[0]:.1%} to "
+        f"{lost[-1]:.1%}, and the largest share of a column's cells that leave one value from {shown[0]:.1%} to "
+        f"{shown[-1]:.1%}."
+    )
+    drawn = [Curve("left open of each cell", lost), Curve("cells that leave one value", shown)]
+    return curves(ks, drawn, title="What each k costs", description=told, axes=("k", "share, from 0 to 1"))
+
+
+def _widths(had: Sequence[JsonObject], widths: Sequence[dict[str, Any]], names: Sequence[str]) -> Iterator[Figure]:
+    """Widths of ranges as multiples of those at the first k: statistics have different units."""
+    whole = [name for name in names if all(of.get(name) for of in widths)][:_DRAWN]
+    if not whole or len(had) < 2:
+        return
+    drawn = [Curve(name, [float(of[name]) / float(widths[0][name]) for of in widths]) for name in whole]
+    widest = max(drawn, key=lambda one: one.values[-1])
+    told = (
+        f"Widths of certain ranges as multiples of those at k = {had[0]['k']}. The {widest.name} widens most, to "
+        f"{widest.values[-1]:.3g} times at k = {had[-1]['k']}."
+    )
+    axes = ("k", f"width / width at k = {had[0]['k']}")
+    yield curves([int(point["k"]) for point in had], drawn, title="Certain ranges", description=told, axes=axes)
+
+
+def _identifying(result: JsonObject) -> Section:
+    """What each quasi-identifier adds."""
+    columns: Sequence[JsonObject] = result["columns"]
+    head = (
+        "Column", "Different values", "Missing", "Records that it alone singles out",
+        "Records that the others still single out", "k without it", "Share of the special uniques' scores",
+    )  # fmt: skip
+    rows = tuple(
+        (
+            one["column"], one["distinct"], one["missing"], one["unique_alone"], one["unique_without"],
+            one["k_without"], one["contribution"],
+        )
+        for one in columns
+    )  # fmt: skip
+    first = sorted(columns, key=lambda one: -float(one["contribution"]))[:_DRAWN]
+    picture = bars(
+        [str(one["column"]) for one in first],
+        [float(one["contribution"]) for one in first],
+        title="Share in singling records out, by column",
+        description=f"{first[0]['column']} has the largest share, {float(first[0]['contribution']):.1%}.",
+        axis="share of the special uniques' scores",
+    )
+    return Section("What each column identifies", figures=(picture,), tables=(Table("Quasi-identifiers", head, rows),))
+
+
+def _classes(result: JsonObject) -> Section:
+    classes: JsonObject = result["classes"]
+    sizes = tuple((one["size"], one["classes"]) for one in classes["histogram"][:_LISTED])
+    rows: list[tuple[str, Cell]] = [
+        ("Records that were looked at", result["records"]),
+        ("Records left out for a missing value", result["dropped"]),
+        ("k: records or persons of the smallest class", result["k"]),
+        ("Classes", classes["count"]),
+        ("Records that are alone in their class", result["unique"]),
+    ]
+    tables = (pairs("Classes of records that agree", rows), Table("Sizes of classes", ("Records", "Classes"), sizes))
+    return Section("How many records agree", tables=tables)
+
+
+def _learned(result: JsonObject) -> Section:
+    sensitive: Sequence[JsonObject] = result["sensitive"]
+    tables = (of_objects("By sensitive column", sensitive),) if sensitive else ()
+    return Section("What is learned of a person", tables=tables)
+
+
+def _risks(result: JsonObject) -> Section:
+    risk: JsonObject = result["risk"]
+    threshold = risk["threshold"]
+    head = ("Adversary", "Highest risk of a record", "On average", f"Share of records above {threshold}")
+    rows = tuple(
+        (name, *(risk[name][field] for field in ("highest", "average", "share_above")))
+        for name in ("prosecutor", "journalist", "marketer")
+    )
+    return Section("Chances of adversaries", tables=(Table("By adversary", head, rows),))
+
+
+def _uniques(result: JsonObject) -> Section:
+    uniques, special = result["sample_uniques"], result["special_uniques"]
+    rows = tuple((", ".join(one["columns"]), one["records"]) for one in uniques["combinations"][:_LISTED])
+    head = ("Columns", "Records that they single out, and no part of them")
+    numbers: list[tuple[str, Cell]] = [
+        ("Columns of the largest sets that were looked at", uniques["depth"]),
+        ("Records that some set singles out", uniques["records"]),
+        ("Highest score of a record (SUDA)", special["highest_score"]),
+        ("Chance that a match of a unique is right (DIS)", special["dis"]),
+        ("Highest DIS-SUDA score of a record", special["highest_risk"]),
+    ]
+    tables = [pairs("Smallest sets that single records out", numbers)]
+    if rows:
+        tables.append(Table("Sets, most records first", head, rows))
+    return Section("Who is singled out by few columns", tables=tuple(tables))
