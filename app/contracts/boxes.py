@@ -83,7 +83,7 @@ class BoxesSpec(ReleasingSpec):
     """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 7  # 2: floor; 3, 7: as all releases; 4: columns of all types; 5: series; 6: versions
+    version: ClassVar[int] = 8  # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
         "chosen statistics, rare records left out": {

@@ -118,6 +118,12 @@ class CompositionGate(Contract):
 
     method: Literal["composition"] = Field(description="The audit that the gate runs.")
     require: ComposedDemands = Field(description="What it must find.")
+    columns: dict[ColumnName, ColumnName] = Field(
+        default_factory=dict,
+        max_length=60,
+        description="By the names of earlier data, columns of these that are the same under other names or in other "
+        "values: whether they can be is checked.",
+    )
 
 
 class TableGate(Contract):

@@ -18,7 +18,7 @@ class Composition(Contract):
 
     k: float = Field(
         description="Persons that are left: the least of `overlay`, `expected` and `changed`; 1 where rows are the "
-        "original's (`swaps`) or follow them (`condensation`)."
+        "original's (`swaps`) or follow them (`condensation`), and where a person cannot be placed."
     )
     overlay: int | None = Field(description="Persons in the smallest set that agrees in all boxes, absence included.")
     overlay_below: float | None = Field(description="Share of the persons in such sets of fewer than k.")
@@ -29,7 +29,10 @@ class Composition(Contract):
     expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
     diversity: dict[str, Diverse] = Field(description="Of kept and sensitive columns.")
     releases: int = Field(description="How many were composed.")
-    exact: bool = Field(description="False: some were made before ledgers were kept, and are not among them.")
+    exact: bool = Field(description="False: of some persons it is not known where they were; `k` is 1 then.")
+    unplaced: int = Field(default=0, description="Persons of whom that is not known: each is hidden among nobody.")
+    new: int = Field(default=0, description="Persons of these data who were not in some earlier ones.")
+    left: int = Field(default=0, description="Persons of earlier data who are not in these.")
 
 
 class FamilyPublication(Contract):

@@ -90,7 +90,7 @@ class DatasetJobSpec(JobSpec):
 class ReleasingSpec(DatasetJobSpec):
     """A specification of a job that makes a release."""
 
-    version: ClassVar[int] = 5  # 2: `formats`; 3: `publish`, `gate`, `allow_repeat`; 4, 5: `gate` of more audits
+    version: ClassVar[int] = 6  # 2: `formats`; 3: `publish`, `gate`, `allow_repeat`; 4, 5, 6: more of `gate`
 
     formats: Formats = DEFAULT_FORMATS
     publish: Publish = Field(

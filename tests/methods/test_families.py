@@ -38,7 +38,8 @@ def state(client: httpx.Client, job: dict[str, Any]) -> str:
 
 def kept(service: Service, job: dict[str, Any]) -> str:
     """What the ledger of a release says, by the digest in the name of its file."""
-    (path,) = [path for path in stored(service.folder, ".parquet") if f"ledger/{job['release_id']}/" in str(path)]
+    mine = [path for path in stored(service.folder, ".parquet") if f"ledger/{job['release_id']}/" in str(path)]
+    (path,) = [path for path in mine if not path.stem.endswith("-persons")]
     digest = path.stem.partition("-")[2]
     assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
     return digest

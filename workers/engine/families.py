@@ -43,7 +43,7 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
     from workers.algorithms.tables.sketches import bits
     from workers.frames.hashed_cells import cell_hashes, columns_of, counts, fingerprint
 
-    key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
+    key = sketching_key(owner, at)
     names = sorted(columns_of(path))
     cells = cell_hashes(path, names, key=key)
     with at.database.read() as connection:
@@ -58,11 +58,16 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
     )
 
 
+def sketching_key(owner: str, at: WorkerResources) -> bytes:
+    """By which the columns and rows of an owner's data are hashed, so that they are recognised."""
+    return owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
+
+
 def sketched(path: Path, columns: Sequence[str], *, owner: str, at: WorkerResources) -> RowSketch:
     """The rows of a dataset over some of its columns."""
     from workers.frames.hashed_cells import cell_hashes
 
-    key = owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
+    key = sketching_key(owner, at)
     names = tuple(sorted(columns))
     return _sketched(cell_hashes(path, names, key=key), names, key)
 

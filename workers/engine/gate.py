@@ -4,10 +4,9 @@ What computes is imported where it is called: a worker loads it once it has been
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
 from uuid import uuid4
 
 from app.contracts.families import Composition
@@ -21,39 +20,18 @@ from app.db.repositories.families import LedgerEntry, RowSketch
 from app.storage.protocol import Storage
 from workers.engine.demands import Audited, unmet
 from workers.engine.families import Recognised, join_family, recognised, sketched
+from workers.engine.ledgers import Candidate, fetched, own_persons, person_column, terms_of
 from workers.engine.publish import Stored, StoredRelease, store
 from workers.engine.randomness import new_generator
 from workers.engine.resources import WorkerResources
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.released.earlier import LEDGERED, OPAQUE, Earlier
+from workers.methods.released.earlier import LEDGERED, OPAQUE
 
 STAGE: Final = "gate"
 _SHARE: Final = 0.97
 #: Methods whose releases are composed.
 COMPOSED: Final = LEDGERED | OPAQUE
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A release that is to be published: what it was made from, by what, and its Parquet file."""
-
-    owner: str
-    dataset_id: str
-    dataset: Path | None
-    spec: dict[str, Any]
-    release: Path
-    scratch: Path
-
-    @property
-    def base(self) -> str | None:
-        """The base of the series that it is a later release of: no dataset was read."""
-        return self.spec.get("base_release_id")
-
-    @property
-    def previous(self) -> str | None:
-        """The release whose boxes it has, of a new version of the data."""
-        return self.spec.get("previous_release_id")
 
 
 def own_ledger(candidate: Candidate) -> Path | None:
@@ -74,7 +52,7 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
         return _review_of_series(candidate, at, base=candidate.base)
     if candidate.dataset is None:
         raise ValueError("only a series is made without its data")
-    from workers.methods.released.composed import composed_with, finding, repeated_content, with_versions
+    from workers.methods.released.composed import composed_with, finding, forgotten, repeated_content, with_versions
 
     family_id = _family(candidate.dataset, candidate, at)
     with at.database.unit_of_work() as unit:
@@ -84,14 +62,16 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     there = {} if own is None else {_digest(own): own}
     versions = _versions_before(candidate, entries)
     told = [one for one in entries if one.release_id not in versions and not _of_series(one, entries)]
-    earlier = [_fetched(one, candidate.scratch, at.storage, there) for one in told]
-    found = composed_with(candidate.dataset, spec, own, earlier, rng=new_generator(None))
+    earlier, terms = [fetched(one, candidate, at, there) for one in told], terms_of(candidate, family_id, at)
+    found = composed_with(
+        candidate.dataset, spec, own, earlier, rng=new_generator(None), terms=terms, scale=candidate.scale
+    )
     if own is not None and (last := versions.get(candidate.previous or "")) is not None:
         before = None if last.composed is None else Composition.model_validate(last.composed)
-        released = _fetched(last, candidate.scratch, at.storage, there).ledger
+        released = fetched(last, candidate, at, there).ledger
         promised = None if spec.get("person") is None else int(spec["k"])
         found = with_versions(found, own, released, before, alone=not earlier, most=promised)
-    stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier))
+    stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier, terms), forgotten(terms, spec))
     return Review(
         findings=tuple(one for one in stands if one is not None),
         family_id=family_id,
@@ -149,20 +129,6 @@ def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:
     return entry.base_release_id is not None and any(one.release_id == entry.base_release_id for one in entries)
 
 
-def _fetched(entry: LedgerEntry, scratch: Path, storage: Storage, there: Mapping[str, Path]) -> Earlier:
-    """An earlier release and its ledger; one that is there already, by the digest in its key, is not fetched again."""
-    if entry.key is None:
-        return Earlier(entry.release_id, entry.method, None)
-    name = PurePosixPath(entry.key).stem
-    digest = name.partition("-")[2]
-    path = there.get(digest, scratch / f"ledger-{digest or name}.parquet")
-    if not path.exists():
-        part = path.with_suffix(".part")
-        storage.fetch(entry.key, part)
-        part.rename(path)
-    return Earlier(entry.release_id, entry.method, path)
-
-
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -197,9 +163,11 @@ class Gate:
             stored = replace(stored, review=review(self._candidate, at=at))
         elif self._candidate is not None and stored.release is not None:
             job.tick(_SHARE, STAGE)
-            ledger = self._keep(self._candidate, stored.release)
+            release = stored.release
+            ledger, persons = self._keep(self._candidate, release)
             sketch = sketch_released(self._candidate, at=at)
-            self._unmet = self._demanded(job, self._candidate, stored.release)
+            stored = replace(stored, persons=persons, person=person_column(self._candidate, at))
+            self._unmet = self._demanded(job, self._candidate, release)
             stored = replace(stored, review=self._review(self._candidate), ledger=ledger, sketch=sketch)
         self._stored = stored
 
@@ -224,13 +192,24 @@ class Gate:
         audited = Audited(made, candidate.release, draft.link, self._claimed.inputs.dataset, candidate.dataset)
         return unmet(job, audited, fraction=_SHARE, stage=STAGE)
 
-    def _keep(self, candidate: Candidate, release: StoredRelease) -> tuple[str, int] | None:
+    def _keep(
+        self, candidate: Candidate, release: StoredRelease
+    ) -> tuple[tuple[str, int] | None, tuple[str, int, str] | None]:
+        """What its family keeps of a release: what it says, and where everybody is in it, with the name of the key."""
         path = own_ledger(candidate)
         if path is None:
-            return None
+            return None, None
         key = f"ledger/{release.id}/{uuid4().hex}-{_digest(path)}.parquet"
         self._storage.put_file(key, path)
-        return key, path.stat().st_size
+        kept = key, path.stat().st_size
+        if candidate.dataset is None:
+            return kept, None
+        terms = terms_of(candidate, _family(candidate.dataset, candidate, self._at), self._at)
+        if (persons := own_persons(candidate, path, terms)) is None:
+            return kept, None
+        key = f"ledger/{release.id}/{uuid4().hex}-persons.parquet"
+        self._storage.put_file(key, persons)
+        return kept, (key, persons.stat().st_size, terms.under)
 
 
 def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | None:
@@ -239,8 +218,9 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
     if named is not None:
         draft = job.releases[named]
         spec, path, dataset_id = {**draft.spec, "method": draft.method}, job.release_path(named), draft.dataset_id
+        link = job.link_path(named)
     elif release is not None and claimed.method in COMPOSED:
-        spec, path = claimed.spec, release.draft.files[ReleaseFormat.PARQUET].path
+        spec, path, link = claimed.spec, release.draft.files[ReleaseFormat.PARQUET].path, release.draft.link
         base = claimed.inputs.releases.get("base_release_id")
         dataset_id = claimed.spec["dataset_id"] if base is None else base.dataset_id
     else:
@@ -252,4 +232,5 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
         spec=spec,
         release=path,
         scratch=job.scratch,
+        link=link,
     )

@@ -19,7 +19,7 @@ from app.contracts.releases import Publish, PublishRequest, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import claims, datasets, draws, families, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
-from app.db.repositories.families import RowSketch
+from app.db.repositories.families import PersonColumn, RowSketch
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
@@ -64,6 +64,10 @@ class Stored:
     dataset: StoredDataset | None = None
     review: Review = field(default_factory=Review)
     ledger: tuple[str, int] | None = None
+    #: Key and size of who is where in the release, and the name of the secret that it is keyed by.
+    persons: tuple[str, int, str] | None = None
+    #: The column by which it counts persons.
+    person: PersonColumn | None = None
     sketch: RowSketch | None = None
     recognised: Recognised | None = None
 
@@ -286,6 +290,14 @@ def _insert_ledger(connection: Connection, new: releases.NewRelease, stored: Sto
     if stored.ledger is not None:
         key, size = stored.ledger
         families.keep_file(connection, release_id=new.id, owner=new.owner, key=key, size=size)
+    if stored.persons is not None:
+        key, size, under = stored.persons
+        families.keep_persons(connection, release_id=new.id, key=key, size=size, under=under)
+    if stored.person is not None and new.family_id is not None:
+        families.name_person(
+            connection, owner=new.owner, family_id=new.family_id, name=stored.person.name,
+            fingerprint=stored.person.fingerprint,
+        )  # fmt: skip
     if stored.sketch is not None and new.family_id is not None:
         families.remember(connection, owner=new.owner, family_id=new.family_id, fingerprints=(), found=(stored.sketch,))
 

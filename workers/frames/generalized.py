@@ -137,14 +137,25 @@ def ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.f
     return np.asarray(ranks.to_numpy(), dtype=np.float64)
 
 
-def kept_together(paths: Sequence[Path], names: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Numbers of the combinations of values that rows of several files have in the same columns; texts compare."""
+def kept_together(
+    paths: Sequence[Path], names: Sequence[str], *, called: Sequence[Mapping[str, str]] = ()
+) -> list[NDArray[np.int64]]:
+    """Numbers of the combinations of values that rows of several files have in the same columns; texts compare.
+
+    Parameters
+    ----------
+    paths, names
+        The files, and the columns.
+    called
+        Of each file, what it calls columns that have another name there.
+    """
     if not names:
         return [np.zeros(pq.read_metadata(path).num_rows, dtype=np.int64) for path in paths]
     tables = []
-    for path in paths:
+    for path, own in zip(paths, called or [{}] * len(paths), strict=True):
+        there = [own.get(name, name) for name in names]
         with pq.ParquetFile(path, pre_buffer=False) as file:
-            tables.append(file.read(columns=list(names)))
+            tables.append(file.read(columns=there).select(there).rename_columns(list(names)))
     codes = []
     for name in names:
         columns = [_texts(table.column(name)) for table in tables]
@@ -154,5 +165,8 @@ def kept_together(paths: Sequence[Path], names: Sequence[str]) -> list[NDArray[n
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    series = pl.Series(pl.from_arrow(column)).cast(pl.String)
+    series = pl.Series(pl.from_arrow(column))
+    if series.dtype.is_numeric():  # a whole number is the same number in a column of either type
+        series = series.cast(pl.Float64)
+    series = series.cast(pl.String)
     return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.oldest())])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.base import new_id
@@ -220,7 +220,9 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
             publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
             publication.c.previous_release_id, publication.c.composed, ledger_file.c.key, ledger_file.c.persons_key,
             ledger_file.c.persons_under, release.c.dataset_id,
-            case((dataset.c.state == DatasetState.READY, dataset.c.data_key)).label("data_key"),
+            func.coalesce(
+                case((dataset.c.state == DatasetState.READY, dataset.c.data_key)), _same_file().scalar_subquery()
+            ).label("data_key"),
         )
         .outerjoin(ledger_file, ledger_file.c.release_id == publication.c.release_id)
         .outerjoin(release, release.c.id == publication.c.release_id)
@@ -229,6 +231,18 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
         .order_by(publication.c.id)
     )  # fmt: skip
     return [LedgerEntry(**row) for row in connection.execute(statement).mappings()]
+
+
+def _same_file() -> Select[tuple[str | None]]:
+    """The typed copy of a dataset of the same bytes, where the one that a release was made from is gone."""
+    again = dataset.alias("again")
+    same = (again.c.owner == dataset.c.owner, again.c.sha256 == dataset.c.sha256, again.c.state == DatasetState.READY)
+    return select(again.c.data_key).where(*same).order_by(again.c.created_at, again.c.id).limit(1).correlate(dataset)
+
+
+def version_of(connection: Connection, *, dataset_id: str) -> bool:
+    """Whether a dataset was declared a new version of another one."""
+    return connection.execute(select(dataset.c.version_of).where(dataset.c.id == dataset_id)).scalar() is not None
 
 
 def composed_of(connection: Connection, *, owner: str, release_id: str) -> Mapping[str, Any] | None:

@@ -16,6 +16,8 @@ from surebox_verify.core.types import IntArray
 from workers.algorithms.tables.candidates_kernels import rows_in_common
 
 ABSENT: Final = -1
+#: Where a record was cannot be told.
+UNPLACED: Final = -2
 
 
 @dataclass(frozen=True)
@@ -24,15 +26,19 @@ class Placed:
 
     Attributes
     ----------
-    places : (N,), place of each record; ABSENT where it is in none.
+    places : (N,), place of each record; ABSENT where it is in none, UNPLACED where that cannot be told.
     published_place, published_kept, published_rows : (M,) each, M the pairs of place and kept values: how many rows
         were published with it. None together: unknown.
+    compared : whether what was published is compared with today's records.
+    kept : (T,) and (M,), numbers of kept values that both today's records and the pairs have; None: none are compared.
     """
 
     places: IntArray
     published_place: IntArray | None = None
     published_kept: IntArray | None = None
     published_rows: IntArray | None = None
+    kept: tuple[IntArray, IntArray] | None = None
+    compared: bool = True
 
 
 def joint_candidates(releases: Sequence[Placed], records: IntArray) -> IntArray | None:
@@ -60,7 +66,7 @@ def joint_candidates(releases: Sequence[Placed], records: IntArray) -> IntArray 
         starts[r, : len(start)] = start
         starts[r, len(start) :] = start[-1]
     return rows_in_common(
-        np.ascontiguousarray([one.places[records] for one in releases]),
+        np.ascontiguousarray([np.maximum(one.places[records], ABSENT) for one in releases]),
         starts + (np.cumsum(sizes) - sizes)[:, None],
         np.concatenate([kept for _, kept, _ in tables]),
         np.concatenate([rows for _, _, rows in tables]),

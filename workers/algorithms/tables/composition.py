@@ -3,9 +3,13 @@
 Notation
 --------
 R releases of the same data, N records of today.
-b_r(i) : place of record i in release r (its box), or ABSENT; absence is a place too, for a record that is anywhere.
+b_r(i) : place of record i in release r (its box); ABSENT, which is a place too, for a record that is anywhere; or
+    UNPLACED: where it was cannot be told, so that it is hidden among nobody.
 tuple of i : (b_1(i), ..., b_R(i)). Records with one tuple are an overlay group: nothing in the boxes tells them apart.
 n_r(b, v) : published rows of release r in place b whose kept values, in the columns that all releases keep, are v.
+T : the records of today, which come first; the others have left.
+a_r(b), d_r(b) : sum_v max(n'_r(b, v) - n_r(b, v), 0) and sum_v max(n_r(b, v) - n'_r(b, v), 0), n' the records of T in
+    place b: what has come to a box, and left it. With persons, as few of them as can have been so many rows.
 k_overlay : persons in the smallest overlay group: what is left to whoever can join the rows of one person.
 k_candidates : min over i of sum_v min_{r : i in r} n_r(b_r(i), v): to whoever joins them by what is kept alone.
 delta_ij^2 = sum_u sum_c ((x_ic - x_jc) / s_uic)^2 over the gaussian releases u, scales s of record i.
@@ -21,11 +25,11 @@ from typing import Final
 import numpy as np
 
 from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.tables.candidates import ABSENT, Placed, joint_candidates
+from workers.algorithms.tables.candidates import ABSENT, UNPLACED, Placed, joint_candidates
 from workers.algorithms.tables.classes import classes, grouped
 from workers.algorithms.tables.composition_kernels import expected_fitting
 
-__all__ = ["ABSENT", "Composed", "CompositionRequest", "Diversity", "Noise", "Placed", "compose"]
+__all__ = ["ABSENT", "UNPLACED", "Composed", "CompositionRequest", "Diversity", "Noise", "Placed", "compose"]
 
 _PAIRS: Final = 5_000_000  # fits that are looked at; beyond them records are sampled
 
@@ -55,8 +59,11 @@ class CompositionRequest:
     releases : those with places.
     k : persons that are to remain.
     persons : (N,), number of each record's person; None: each record is a person.
-    sensitive : (N,) codes each, of the columns whose diversity is looked at.
+    sensitive : (T,) codes each, of the columns whose diversity is looked at.
     noise : the uncertain releases.
+    presence : (N,) each, of releases without places: 0 where a record is in it, ABSENT, UNPLACED.
+    today : T; None: all are there.
+    others : (N,) each, numbers of persons by other columns: what is left is the least by any of them.
     """
 
     releases: Sequence[Placed]
@@ -64,6 +71,9 @@ class CompositionRequest:
     persons: IntArray | None = None
     sensitive: Sequence[IntArray] = ()
     noise: Sequence[Noise] = ()
+    presence: Sequence[IntArray] = ()
+    today: int | None = None
+    others: Sequence[IntArray] = ()
 
 
 @dataclass(frozen=True)
@@ -92,8 +102,8 @@ class Composed:
     overlay : persons in the smallest group.
     overlay_below : share of the persons in groups below k.
     candidates, candidates_below : the same of joint candidates; None where what was published is not known.
-    changed : the smallest positive number of rows by which a place's published rows and today's records differ: so many
-        were added or have gone there. None: nothing differs.
+    changed : the smallest positive a_r(b) or d_r(b): so few have come to a place or left it, counted by kept values.
+        None: nothing differs.
     expected, expected_below : least A(i), and the share of the records below k; None without noise.
     evaluated : records whose A(i) was computed.
     diversity : of each sensitive column.
@@ -127,9 +137,11 @@ def compose(request: CompositionRequest, *, rng: np.random.Generator) -> Compose
     """
     present = _present(request)
     rows = np.flatnonzero(present)
-    group, first = _overlay([one.places[rows] for one in request.releases], len(rows))
+    group, first = _overlay([one[rows] for one in _all_places(request)], len(rows))
     sizes = np.bincount(group, minlength=len(first))
     persons = _persons(group, None if request.persons is None else request.persons[rows], sizes)
+    for other in request.others:
+        persons = np.minimum(persons, _persons(group, other[rows], sizes))
     below = persons < request.k
     candidates = joint_candidates(request.releases, rows[first])
     expected = _expected(request, rows, group, rng)
@@ -140,32 +152,41 @@ def compose(request: CompositionRequest, *, rng: np.random.Generator) -> Compose
         overlay_below=_share(persons, below),
         candidates=None if candidates is None else int(candidates.min(initial=len(rows))),
         candidates_below=None if candidates is None else _share(persons, candidates < request.k),
-        changed=_changed(request.releases),
+        changed=_changed(request),
         expected=None if expected is None else float(expected.min(initial=np.inf)),
         expected_below=None if expected is None else float((expected < request.k).mean()),
         evaluated=0 if expected is None else len(expected),
-        diversity=tuple(_diversity(group, codes[rows], sizes) for codes in request.sensitive),
+        diversity=tuple(_diverse(rows, group, codes) for codes in request.sensitive),
     )
 
 
 def _present(request: CompositionRequest) -> np.ndarray:
     """Records that are in some release: of others nothing was published."""
-    seen = [one.places != ABSENT for one in request.releases] + [~np.isnan(one.scale[:, 0]) for one in request.noise]
+    seen = [one.places != ABSENT for one in request.releases] + [one == UNPLACED for one in request.presence]
+    seen += [~np.isnan(one.scale[:, 0]) for one in request.noise]
     if not seen:
         raise ValueError("there is nothing to compose")
-    lengths = {len(one) for one in (*seen, *request.sensitive)} | (
-        set() if request.persons is None else {len(request.persons)}
-    )
-    if len(lengths) != 1:
+    persons = [one for one in (request.persons, *request.others) if one is not None]
+    today = len(seen[0]) if request.today is None else request.today
+    if len({len(one) for one in (*seen, *persons)}) != 1 or any(len(one) != today for one in request.sensitive):
         raise ValueError("all releases place the same records")
     return reduce(np.logical_or, seen)
+
+
+def _all_places(request: CompositionRequest) -> list[IntArray]:
+    return [*(one.places for one in request.releases), *request.presence]
 
 
 def _overlay(places: Sequence[IntArray], records: int) -> tuple[IntArray, IntArray]:
     """Overlay group of each record, and a record of each group."""
     if not places:
         return np.zeros(records, np.int64), np.zeros(min(records, 1), np.int64)
-    found = classes(np.array(places, dtype=np.int32))
+    told = np.array(places, dtype=np.int32)
+    unplaced = (told == UNPLACED).any(axis=0)
+    if unplaced.any():  # a group of one each, by a number of its own
+        alone = np.where(unplaced, np.arange(records, dtype=np.int32), np.int32(ABSENT))
+        told = np.vstack([np.maximum(told, ABSENT), alone])
+    found = classes(told)
     return found.of_record, found.first
 
 
@@ -175,6 +196,13 @@ def _persons(group: IntArray, persons: IntArray | None, sizes: IntArray) -> IntA
     code = grouped(persons).of_record
     pairs = grouped(group * (int(code.max(initial=0)) + 1) + code).first
     return np.bincount(group[pairs], minlength=len(sizes))
+
+
+def _diverse(rows: IntArray, group: IntArray, codes: IntArray) -> Diversity:
+    """A sensitive column over the groups of today's records, for of others nothing is known."""
+    today = rows < len(codes)
+    of = grouped(group[today])
+    return _diversity(of.of_record, codes[rows[today]], of.size)
 
 
 def _share(weights: IntArray, which: np.ndarray) -> float:
@@ -194,20 +222,45 @@ def _diversity(group: IntArray, codes: IntArray, sizes: IntArray) -> Diversity:
     return Diversity(int(distinct.min()), float((most / sizes).max()), _share(sizes, distinct == 1))
 
 
-def _changed(releases: Sequence[Placed]) -> int | None:
-    """Smallest positive difference between a place's published rows and today's records."""
-    least: int | None = None
-    for one in releases:
-        if one.published_place is None or one.published_rows is None:
-            continue
-        size = max(int(one.published_place.max(initial=-1)), int(one.places.max(initial=-1))) + 1
-        published = np.bincount(one.published_place, weights=one.published_rows, minlength=size).astype(np.int64)
-        today = np.bincount(one.places[one.places != ABSENT], minlength=size)
-        differs = np.abs(published - today)
-        if differs.any():
-            smallest = int(differs[differs > 0].min())
-            least = smallest if least is None else min(least, smallest)
-    return least
+def _changed(request: CompositionRequest) -> int | None:
+    """Smallest positive a_r(b) or d_r(b) of all releases that say what they have published."""
+    figures = [one for release in request.releases for one in _moved(release, request)]
+    return min(figures, default=None)
+
+
+def _moved(release: Placed, request: CompositionRequest) -> list[int]:
+    """Fewest of today's records, and of a release's rows, that are in a place where the other has none for them."""
+    if release.published_place is None or release.published_rows is None or not release.compared:
+        return []
+    today = len(release.places) if request.today is None else request.today
+    there = np.flatnonzero(release.places[:today] > ABSENT)
+    kept, shown = release.kept or (np.zeros(today, np.int64), np.zeros_like(release.published_place))
+    span = int(max(kept.max(initial=0), shown.max(initial=0))) + 1
+    cells = grouped(
+        np.concatenate([release.places[there] * span + kept[there], release.published_place * span + shown])
+    )
+    mine, theirs = np.split(cells.of_record, [len(there)])
+    now = np.bincount(mine, minlength=len(cells.size))
+    was = np.bincount(theirs, weights=release.published_rows, minlength=len(cells.size)).astype(np.int64)
+    place = grouped(np.concatenate([release.places[there], release.published_place]))
+    of_cell = place.of_record[cells.first]
+    most = _most_rows(place.of_record[: len(there)], len(place.size), there, request)
+    figures = []
+    for more in (now - was, was - now):
+        total = np.bincount(of_cell, weights=np.maximum(more, 0), minlength=len(place.size)).astype(np.int64)
+        figures += [int(np.ceil(total / most)[total > 0].min(initial=np.inf))] if total.any() else []
+    return figures
+
+
+def _most_rows(place: IntArray, places: int, there: IntArray, request: CompositionRequest) -> IntArray:
+    """Rows that one person has in each place, at most; 1 where each record is a person."""
+    most = np.ones(places, dtype=np.int64)
+    for persons in (request.persons, *request.others):
+        if persons is not None and len(there):
+            code = grouped(persons[there])
+            pairs = grouped(place * len(code.size) + code.of_record)
+            np.maximum.at(most, place[pairs.first], pairs.size)
+    return most
 
 
 def _expected(

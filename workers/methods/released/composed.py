@@ -6,21 +6,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from app.contracts.families import Composition, Diverse
 from app.contracts.findings import Finding, Severity
 from app.errors import FieldError, InfeasibleError
-from workers.algorithms.tables.composition import ABSENT, Composed, CompositionRequest, Noise, Placed, compose
-from workers.frames.codes import coded_columns
-from workers.frames.columns import numeric_columns
-from workers.frames.generalized import kept_together
-from workers.frames.hashed_cells import columns_of
-from workers.frames.ledger import Ledger, fewest_changed, read_ledger, same_rows, smallest_box
-from workers.frames.originals import Originals
-from workers.methods.released.earlier import OPAQUE, Earlier
-from workers.methods.released.placing import located
+from surebox_verify.core.types import FloatArray
+from workers.algorithms.tables.composition import Composed
+from workers.frames.ledger import fewest_changed, read_ledger, same_rows, smallest_box
+from workers.methods.released.earlier import NO_TERMS, OPAQUE, Earlier, FamilyTerms
+from workers.methods.released.family import Family
 
 #: Calibrated scales err by less than this share of k.
 _CALIBRATED: Final = 0.01
@@ -28,12 +22,17 @@ _CALIBRATED: Final = 0.01
 _NO_MEANS, _EXACT_MEANS = "bounds", "means"
 #: Earlier releases that a finding names.
 _NAMED: Final = 5
-#: Rows among which the scale of a record is looked up.
-_SCALED: Final = 200_000
 
 
 def composed_with(
-    dataset: Path, spec: Mapping[str, Any], own: Path | None, earlier: Sequence[Earlier], *, rng: np.random.Generator
+    dataset: Path,
+    spec: Mapping[str, Any],
+    own: Path | None,
+    earlier: Sequence[Earlier],
+    *,
+    rng: np.random.Generator,
+    terms: FamilyTerms = NO_TERMS,
+    scale: FloatArray | None = None,
 ) -> Composition:
     """Compose a release with all that was published before.
 
@@ -49,18 +48,22 @@ def composed_with(
         What was published before it, series of a base left out.
     rng
         Draws the records that noise is evaluated for, where there are too many.
+    terms
+        What the family says of its tables.
+    scale
+        Of noise, that of each record.
     """
-    there = frozenset(columns_of(dataset))
-    paths = dict.fromkeys((*(one.ledger for one in earlier), own))  # the same boxes once: they tell no more twice
-    known = [read_ledger(path) for path in paths if path is not None]
-    usable = [one for one in known if there.issuperset(one.names)]
+    # the same rows once more tell nothing
+    others = [one for one in earlier if one.ledger is None or one.ledger != own]
     opaque = spec["method"] in OPAQUE or any(one.method in OPAQUE for one in earlier)
-    exact = len(usable) == len(known) and all(one.ledger is not None or one.method in OPAQUE for one in earlier)
-    sensitive = sorted({*spec.get("sensitive", ()), *(name for one in usable for name in one.keep)} & there)
-    found = None if not usable else _compose(dataset, usable, spec, sensitive, rng=rng)
-    k = _left(found, single=not earlier)
+    lost = [one for one in others if one.ledger is None and one.method not in OPAQUE]
+    family = Family(dataset, spec, own, [one for one in others if one.ledger is not None], terms, scale)
+    composed = family.composed(rng) if family.releases else None
+    unplaced = family.rows if lost else 0 if composed is None else composed.unplaced
+    found = None if composed is None else composed.left
+    k = _left(found, single=not others)
     return Composition(
-        k=1.0 if opaque or found is None else k,
+        k=1.0 if opaque or found is None or unplaced else k,
         overlay=None if found is None else found.overlay,
         overlay_below=None if found is None else found.overlay_below,
         candidates=None if found is None else found.candidates,
@@ -68,9 +71,12 @@ def composed_with(
         changed=None if found is None else found.changed,
         expected=None if found is None else found.expected,
         expected_below=None if found is None else found.expected_below,
-        diversity=_diversity(found, sensitive),
+        diversity=_diversity(found, family.sensitive),
         releases=len(earlier) + 1,
-        exact=exact,
+        exact=not unplaced,
+        unplaced=unplaced,
+        new=0 if composed is None else composed.new,
+        left=0 if composed is None else composed.gone,
     )
 
 
@@ -117,10 +123,13 @@ def limit_of(spec: Mapping[str, Any]) -> float:
     return 2.0 if k is None else float(k)
 
 
-def finding(composition: Composition, spec: Mapping[str, Any], earlier: Sequence[Earlier]) -> Finding | None:
+def finding(
+    composition: Composition, spec: Mapping[str, Any], earlier: Sequence[Earlier], terms: FamilyTerms = NO_TERMS
+) -> Finding | None:
     """What stands against a release, if the composition falls below its k or below what its gate demands."""
     demanded = _demanded(spec)
-    limit = max([*demanded, *([limit_of(spec)] if earlier else [])], default=0.0)  # a first one composes with nothing
+    counted = earlier or (terms.persons and spec.get("person") is None)  # a first one composes with nothing
+    limit = max([*demanded, *([limit_of(spec)] if counted else [])], default=0.0)
     if composition.k >= limit * (1 - _CALIBRATED):
         return None
     below = composition.overlay_below
@@ -131,12 +140,63 @@ def finding(composition: Composition, spec: Mapping[str, Any], earlier: Sequence
         audit="composition",
         severity=Severity.HIGH,
         detail=(
-            f"{together}k is {composition.k:g} where {limit:g} was asked{shares}. What keeps k: one release with all "
-            f"columns that are needed, and later releases of its series{_named(earlier)}; statistics can be asked of a "
-            "published release. `allow_repeat` publishes all the same"
+            f"{together}k is {composition.k:g} where {limit:g} was asked{shares}. {_unplaced(composition)}"
+            f"{_counted(terms, spec)}{_delivered(composition, terms)}What keeps k: one release with all columns that "
+            f"are needed, and later releases of its series{_named(earlier)}; statistics can be asked of a published "
+            "release. `allow_repeat` publishes all the same"
         ),
         figure=composition.k,
         limit=limit,
+    )
+
+
+def forgotten(terms: FamilyTerms, spec: Mapping[str, Any]) -> Finding | None:
+    """What stands against a release of data that lack the column by which the persons of their family are counted."""
+    if not terms.forgotten or spec.get("person") is not None:
+        return None
+    names = ", ".join(f"`{name}`" for name in terms.forgotten)
+    return Finding(
+        audit="composition",
+        severity=Severity.HIGH,
+        detail=(
+            f"releases of these data count persons by {names}, which this dataset does not have: k counts its rows, "
+            "and several may be one person's. Upload the data with that column; it need not be published. "
+            "`allow_repeat` publishes all the same"
+        ),
+        figure=None,
+        limit=limit_of(spec),
+    )
+
+
+def _unplaced(composition: Composition) -> str:
+    """How many persons cannot be placed, and what would place them."""
+    if not composition.unplaced:
+        return ""
+    return (
+        f"Of {composition.unplaced} persons it cannot be told where they were in earlier releases, so each counts as "
+        "alone. What would place them: an id in both files (`person`); for renamed or recoded columns a mapping, "
+        '`"columns": {"old name": "new name"}` in the demand `composition` of the `gate`; the earlier file, uploaded '
+        "again if it was deleted; for a new delivery of the data `version_of` at its upload. "
+    )
+
+
+def _counted(terms: FamilyTerms, spec: Mapping[str, Any]) -> str:
+    """That persons are counted although the job does not say so."""
+    names = [own or name for name, own in terms.persons.items()]
+    if not names or spec.get("person") is not None:
+        return ""
+    return f"Persons are counted by `{names[0]}`, as in earlier releases: ask with `person`. "
+
+
+def _delivered(composition: Composition, terms: FamilyTerms) -> str:
+    """That the data look like a new delivery, and nobody said so."""
+    changed = composition.unplaced or composition.new or composition.left or composition.changed
+    if terms.version_of or not changed:
+        return ""
+    return (
+        f"These data are not quite those that were released before ({composition.new} came, {composition.left} left): "
+        "if they are a new delivery, upload them with `version_of` and the id of the dataset before; its releases are "
+        "then continued, and show changes only where nobody or at least k persons changed. "
     )
 
 
@@ -211,61 +271,7 @@ def _left(found: Composed | None, *, single: bool) -> float:
     return float(min(figures))
 
 
-def _compose(
-    dataset: Path,
-    releases: Sequence[Ledger],
-    spec: Mapping[str, Any],
-    sensitive: Sequence[str],
-    *,
-    rng: np.random.Generator,
-) -> Composed:
-    boxes = [one for one in releases if one.columns]
-    common = sorted(set.intersection(*(set(one.keep) for one in boxes))) if boxes else []
-    kept = kept_together([one.path for one in boxes], common)
-    person, original = spec.get("person"), Originals(dataset)
-    return compose(
-        CompositionRequest(
-            releases=[_placed(dataset, original, one, numbers) for one, numbers in zip(boxes, kept, strict=True)],
-            k=limit_of(spec),
-            persons=None if person is None else coded_columns(dataset, [person])[0].codes.astype(np.int64),
-            sensitive=[one.codes.astype(np.int64) for one in coded_columns(dataset, sensitive)],
-            noise=[_noise(dataset, one) for one in releases if not one.columns],
-        ),
-        rng=rng,
-    )
-
-
 def _diversity(found: Composed | None, names: Sequence[str]) -> dict[str, Diverse]:
     if found is None:
         return {}
     return {name: Diverse(**asdict(one)) for name, one in zip(names, found.diversity, strict=True)}
-
-
-def _placed(dataset: Path, original: Originals, release: Ledger, kept: NDArray[np.int64]) -> Placed:
-    """Box of each record, absent where no row of the box has the record's kept values; and what the rows show."""
-    there = frozenset(columns_of(dataset))
-    wanted = [one for one in release.columns if one.name in there]
-    found = located(original, release.path, wanted, release.meanings)
-    places = found.places
-    if release.keep and there.issuperset(release.keep):
-        mine, theirs = kept_together([dataset, release.path], release.keep)
-        span = int(max(mine.max(initial=0), theirs.max(initial=0))) + 1
-        places = np.where(np.isin(places * span + mine, found.of_row * span + theirs), places, ABSENT)
-    return Placed(places, found.of_row, kept, release.rows)
-
-
-def _noise(dataset: Path, release: Ledger) -> Noise:
-    """Values, and of each record the scale of the row that is nearest to it: which row is whose is not kept."""
-    values = np.ascontiguousarray(numeric_columns(dataset, release.names).values)
-    there = np.isfinite(values).all(axis=1)
-    scales = numeric_columns(release.path, [f"{name}_scale" for name in release.names]).values
-    rows = np.linspace(0, len(scales) - 1, min(len(scales), _SCALED)).astype(np.int64)
-    scale = scales[rows]
-    found = np.full(values.shape, np.nan)
-    if (scale == scale[:1]).all():
-        found[there] = scale[0]
-    else:
-        z = numeric_columns(release.path, release.names).values[rows]
-        spread = np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
-        found[there] = scale[cKDTree(z / spread).query(values[there] / spread)[1]]
-    return Noise(values, found, release.uniform)

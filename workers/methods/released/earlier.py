@@ -1,6 +1,7 @@
-"""Releases that were published of the same data, as far as their names say: without numbers, for whoever starts."""
+"""Releases that were published of the same data, as far as their ledgers say: without numbers, for whoever starts."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,55 @@ class Earlier:
     """A release that was published of the same data; without a ledger, nothing is known of it but its method.
 
     Releases that say the same share a ledger.
+
+    Attributes
+    ----------
+    release_id, method, ledger
+        Which one, and what its ledger keeps of what it published.
+    dataset_id, dataset
+        The data that it was made from; the typed copy while that is kept.
+    persons, key
+        Fingerprints of these data's records and where each was, and by what they are keyed; None for releases of before
+        they were kept.
     """
 
     release_id: str
     method: str
     ledger: Path | None
+    dataset_id: str = ""
+    dataset: Path | None = None
+    persons: Path | None = None
+    key: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyTerms:
+    """What a family says of its tables.
+
+    Attributes
+    ----------
+    dataset_id
+        The data of today.
+    key, under
+        By which its fingerprints are keyed, and the name of that secret.
+    persons
+        Columns that say whose record one is, by the names that the family knows: what today's data call them.
+    forgotten
+        Those that today's data lack.
+    columns
+        Columns that the keeper has mapped: by their earlier names those of today.
+    version_of
+        Whether today's data are declared a new version of earlier ones.
+    """
+
+    dataset_id: str = ""
+    key: bytes = bytes(16)
+    under: str = ""
+    persons: Mapping[str, str | None] = field(default_factory=dict)
+    forgotten: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    version_of: bool = False
+
+
+#: Of a family that says nothing.
+NO_TERMS: Final = FamilyTerms()

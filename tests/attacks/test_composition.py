@@ -1,0 +1,200 @@
+"""The stories "Two releases that were each safe" and "The one who came last month", with data that were rewritten."""
+
+from collections import Counter
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import released, run, succeed, upload
+
+K = 5
+
+
+def people(seed: int, rows: int = 400) -> pl.DataFrame:
+    """Persons of many ages, so that two such tables have no row in common."""
+    draw = np.random.default_rng([231, seed])
+    return pl.DataFrame({
+        "age": draw.integers(18, 96, rows) + 100 * seed, "hours": draw.integers(1, 80, rows),
+        "pay": draw.lognormal(7, 1, rows).round(2), "sex": draw.choice(["Female", "Male"], rows, p=[0.45, 0.55]),
+        "ward": draw.choice(["a", "b", "c"], rows, p=[0.5, 0.3, 0.2]),
+    })  # fmt: skip
+
+
+def sent(client: httpx.Client, frame: pl.DataFrame, **query: Any) -> str:
+    made: str = upload(client, frame.write_csv(), **query)["id"]
+    return made
+
+
+def boxes(dataset_id: str, *columns: str, k: int = K, **more: Any) -> dict[str, Any]:
+    return {"method": "boxes", "dataset_id": dataset_id, "columns": list(columns), "k": k} | more
+
+
+def told(client: httpx.Client, job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """State of a release, and the finding of its composition."""
+    state = client.get(f"/v1/releases/{job['release_id']}").json()["state"]
+    stands = [one for one in job["findings"] if one["audit"] == "composition"]
+    return state, stands[0] if stands else {"figure": None, "detail": ""}
+
+
+def places(client: httpx.Client, frame: pl.DataFrame, job: dict[str, Any], columns: list[str]) -> list[int]:
+    """The box of every record, by looking at all of them."""
+    found = released(client, job).unique("box").sort("box").to_dicts()
+
+    def inside(record: dict[str, Any], box: dict[str, Any], name: str) -> bool:
+        if f"{name}_set" in box:
+            return record[name] in box[f"{name}_set"]
+        return bool(box[f"{name}_lo"] <= record[name] <= box[f"{name}_hi"])
+
+    return [
+        [box["box"] for box in found if all(inside(record, box, name) for name in columns)][-1]
+        for record in frame.iter_rows(named=True)
+    ]
+
+
+REWRITTEN: dict[str, tuple[Any, dict[str, str]]] = {
+    "a column renamed": (lambda one: one.rename({"age": "years"}), {"age": "years"}),
+    "in months": (lambda one: one.with_columns(pl.col("age") * 12), {}),
+    "times a hundred": (lambda one: one.with_columns(pl.col("hours") * 100), {}),
+    "negated": (lambda one: one.with_columns(-pl.col("hours")), {}),
+    "a letter for a word": (lambda one: one.with_columns(pl.col("sex").str.head(1)), {}),
+    "a column dropped": (lambda one: one.drop("ward"), {}),
+}
+
+
+@pytest.mark.parametrize("rewriting", REWRITTEN)
+def test_a_second_release_of_rewritten_data_leaves_whom_the_same_data_would_leave(
+    client: httpx.Client, rewriting: str
+) -> None:
+    written, called = REWRITTEN[rewriting]
+    frame = people(1 + list(REWRITTEN).index(rewriting))
+    columns = ["age", "hours", "sex"]
+    first = succeed(client, boxes(sent(client, frame), *columns))
+    assert told(client, first)[0] == "published"
+    rewritten = written(frame).sample(fraction=1, shuffle=True, seed=3)
+    again = [called.get(name, name) for name in columns]
+    second = succeed(client, boxes(sent(client, rewritten), *again, k=7))
+    state, finding = told(client, second)
+    assert (state, finding["figure"] is not None) == ("draft", True)
+    same = places(client, frame, first, columns), places(client, written(frame), second, again)
+    assert finding["figure"] == min(Counter(zip(*same, strict=True)).values())
+
+
+def test_two_halves_of_one_table_cannot_be_composed_and_say_so(client: httpx.Client) -> None:
+    frame = people(11)
+    whole = sent(client, frame)
+    left, right = (frame.select(part) for part in (["age", "sex"], ["hours", "pay"]))
+    first = succeed(client, boxes(sent(client, left, same_data_as=whole), "age", "sex"))
+    second = succeed(client, boxes(sent(client, right, same_data_as=whole), "hours", "pay"))
+    state, finding = told(client, second)
+    assert (told(client, first)[0], state, finding["figure"]) == ("published", "draft", 1)
+    assert "400 persons" in finding["detail"]
+    for remedy in ("person", '"columns": {', "version_of", "earlier file"):
+        assert remedy in finding["detail"]
+    gate = [{"method": "composition", "require": {"k": 5}}]
+    third = succeed(client, boxes(sent(client, right, same_data_as=whole), "hours", "pay", k=6, gate=gate))
+    assert (told(client, third)[0], told(client, third)[1]["figure"]) == ("draft", 1)
+
+
+def test_a_column_in_classes_is_told_by_a_mapping(client: httpx.Client) -> None:
+    """Without it nothing says that decades are ages; with it that is looked at, and found to be so."""
+    draw = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {"age": draw.integers(20, 80, 300), "town": draw.choice(["a", "b"], 300), "n": draw.integers(0, 4, 300)}
+    )
+    decades = frame.select((pl.col("age") // 10 * 10).alias("decade"), "town", "n")
+    whole = sent(client, frame)
+    succeed(client, boxes(whole, "age", "n"))
+    later = sent(client, decades, same_data_as=whole)
+    blind = succeed(client, boxes(later, "decade", "town"))
+    assert told(client, blind)[1]["figure"] == 1
+    wrong = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "town"}}]
+    assert told(client, succeed(client, boxes(later, "decade", "town", gate=wrong)))[1]["figure"] == 1
+    unknown = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "nowhere"}}]
+    assert told(client, succeed(client, boxes(later, "decade", "town", gate=unknown)))[1]["figure"] == 1
+
+
+def test_who_was_a_person_once_is_a_person_for_ever(client: httpx.Client) -> None:
+    frame = people(12, 600).with_columns((pl.int_range(600) // 4).alias("home") * 3)
+    dataset_id = sent(client, frame)
+    first = succeed(client, boxes(dataset_id, "age", "hours", person="home"))
+    assert told(client, first)[0] == "published"
+    second = succeed(client, boxes(dataset_id, "age", "pay"))
+    state, finding = told(client, second)
+    inside = zip(
+        places(client, frame, first, ["age", "hours"]),
+        places(client, frame, second, ["age", "pay"]),
+        frame["home"],
+        strict=True,
+    )
+    homes = Counter(box[:2] for box in set(inside))
+    assert (state, finding["figure"]) == ("draft", min(homes.values()))
+    assert "`home`" in finding["detail"]
+    renamed = succeed(client, boxes(sent(client, frame.rename({"home": "household"})), "age", "pay"))
+    assert "`household`" in told(client, renamed)[1]["detail"]
+    without = succeed(client, boxes(sent(client, frame.drop("home")), "age", "hours"))
+    stands = [one["detail"] for one in without["findings"]]
+    assert any("`home`" in one and "does not have" in one for one in stands)
+    assert told(client, without)[0] == "draft"
+
+
+@pytest.mark.parametrize("with_id", [False, True])
+def test_one_kept_value_that_changed_is_no_new_table(client: httpx.Client, *, with_id: bool) -> None:
+    """All rows of two releases are the same but one: it is the person's whose value has changed."""
+    frame = people(14 + with_id)
+    if with_id:
+        frame = frame.with_columns(pl.int_range(400).sample(400, shuffle=True, seed=2).alias("id") * 11)
+    asked = {"keep": ["ward"], **({"person": "id"} if with_id else {})}
+    changed = frame.with_columns(
+        pl.when(pl.int_range(400) == 123).then(pl.lit("c")).otherwise("ward").alias("ward"),
+    )
+    changed = (
+        changed
+        if not changed.equals(frame)
+        else frame.with_columns(pl.when(pl.int_range(400) == 123).then(pl.lit("a")).otherwise("ward").alias("ward"))
+    )
+    before = sent(client, frame)
+    assert told(client, succeed(client, boxes(before, "age", "hours", **asked)))[0] == "published"
+    state, finding = told(client, succeed(client, boxes(sent(client, changed), "age", "hours", **asked)))
+    assert (state, finding["figure"]) == ("draft", 1)
+    assert "version_of" in finding["detail"]
+
+
+def test_a_table_that_grows_is_published_as_a_version_and_not_as_a_table_of_its_own(client: httpx.Client) -> None:
+    frame, more = people(16), people(16, 440).tail(40)
+    domains = {"age": [0, 3000], "hours": [0, 100]}
+    before = sent(client, frame)
+    first = succeed(client, boxes(before, "age", "hours", domains=domains))
+    grown = pl.concat([frame, more])
+    fresh = succeed(client, boxes(sent(client, grown), "age", "hours", domains=domains))
+    state, finding = told(client, fresh)
+    old, new = places(client, frame, first, ["age", "hours"]), places(client, grown, fresh, ["age", "hours"])
+    truth = min(Counter(zip(old + [-1] * 40, new, strict=True)).values())
+    assert (state, finding["figure"], truth < K) == ("draft", truth, True)
+    assert "version_of" in finding["detail"]
+    version = succeed(client, boxes(sent(client, grown, version_of=before), "age", "hours", domains=domains))
+    assert told(client, version) == ("published", {"figure": None, "detail": ""})
+
+
+def test_a_first_uncertain_release_leaves_what_it_promises(client: httpx.Client) -> None:
+    dataset_id = sent(client, people(17))
+    job = run(client, {"method": "uncertain", "dataset_id": dataset_id, "columns": ["age", "hours", "pay"], "k": 10})
+    family_id = client.get(f"/v1/datasets/{dataset_id}").json()["family_id"]
+    (published,) = client.get(f"/v1/families/{family_id}").json()["published"]
+    assert published["release_id"] == job["release_id"]
+    assert published["composition"]["k"] >= 10 * 0.99
+
+
+def test_boxes_beside_noise_do_not_hide_behind_another_name(client: httpx.Client) -> None:
+    frame = people(18)
+    first = sent(client, frame)
+    succeed(client, {"method": "uncertain", "dataset_id": first, "columns": ["age", "hours"], "k": 10})
+    control = succeed(client, boxes(first, "age", "hours", k=10))
+    other = succeed(client, boxes(sent(client, frame.rename({"age": "years"})), "years", "hours", k=10))
+    figures = [told(client, one)[1]["figure"] for one in (control, other)]
+    assert figures[0] is not None
+    assert figures[0] < 10
+    assert figures[1] == pytest.approx(figures[0], rel=0.5)
+    assert told(client, other)[0] == "draft"

@@ -1,0 +1,285 @@
+"""Where all persons of a family were in all of its releases, against looking each of them up by hand.
+
+Boxes are told by the links of the releases, which the code under test does not read, and persons by the order in which
+these tests make them.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from app.contracts.families import Composition
+from tests.methods.in_process import Bench
+from workers.frames.ledger import write_ledger
+from workers.methods.context import InputFile
+from workers.methods.released.composed import composed_with
+from workers.methods.released.earlier import Earlier, FamilyTerms
+from workers.methods.released.told import linked_scale, write_told
+
+KEY = bytes(range(32))
+ROWS = 240
+
+
+def people(seed: int = 1, rows: int = ROWS, *, coarse: bool = False) -> pl.DataFrame:
+    draw = np.random.default_rng([230, seed])
+    months = draw.integers(18, 60 if coarse else 80, rows)
+    return pl.DataFrame({
+        "age": months, "hours": draw.integers(1, 9 if coarse else 60, rows),
+        "wage": draw.integers(1, 5, rows) * 100.0 if coarse else draw.lognormal(3, 1, rows),
+        "sex": draw.choice(["Female", "Male"], rows, p=[0.4, 0.6]), "level": draw.choice(["lo", "mid", "top"], rows),
+        "ill": draw.choice(["no", "yes"], rows, p=[0.7, 0.3]),
+    })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release, what is kept of it, and the box of each record of its table: -1 for none."""
+
+    name: str
+    dataset: str
+    spec: dict[str, Any]
+    ledger: Path
+    persons: Path
+    box: np.ndarray
+    scale: Any = None
+
+
+class Houses:
+    """Releases of tables, by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bench = Bench(folder)
+
+    def path(self, dataset: str) -> Path:
+        return self.bench.files[InputFile.DATASET, dataset]
+
+    def release(self, name: str, frame: pl.DataFrame, dataset: str | None = None, **spec: Any) -> Made:
+        dataset = dataset or f"data-{name}"
+        if dataset not in self.bench.datasets:
+            self.bench.dataset(dataset, frame)
+        asked = {"method": "boxes", "dataset_id": dataset, "columns": ["age", "hours"], "k": 4} | spec
+        self.bench.release(name, asked, seed=len(name))
+        released = self.bench.files[InputFile.RELEASE, name]
+        link = self.bench.files.get((InputFile.LINK, name))
+        ledger, persons = (self.bench.folder / f"{name}.{kind}" for kind in ("ledger", "persons"))
+        write_ledger(released, ledger, method=asked["method"], spec=asked)
+        scale, box = None, np.full(len(frame), -1)
+        rows = pl.read_parquet(released)
+        if asked["method"] == "uncertain":
+            assert link is not None
+            scale = linked_scale(released, asked["columns"], link, self.path(dataset))
+        else:
+            box = by_hand(frame, rows, asked["columns"])
+        write_told(
+            self.path(dataset), ledger, persons, terms=FamilyTerms(key=KEY, under="key", persons=self.known(frame)),
+            scale=scale,
+        )  # fmt: skip
+        return Made(name, dataset, asked, ledger, persons, box, scale)
+
+    @staticmethod
+    def known(frame: pl.DataFrame) -> dict[str, str | None]:
+        return {"id": None} if "id" in frame.columns else {}
+
+    def composed(self, today: Made, *before: Made, kept: bool = True, **terms: Any) -> Composition:
+        frame = pl.read_parquet(self.path(today.dataset))
+        told = FamilyTerms(dataset_id=today.dataset, key=KEY, under="key", persons=self.known(frame))
+        earlier = [
+            Earlier(
+                one.name, one.spec["method"], one.ledger, dataset_id=one.dataset,
+                dataset=self.path(one.dataset) if kept else None, persons=one.persons, key=KEY,
+            )
+            for one in before
+        ]  # fmt: skip
+        return composed_with(
+            self.path(today.dataset), today.spec, today.ledger, earlier, rng=np.random.default_rng(0),
+            terms=replace(told, **terms), scale=today.scale,
+        )  # fmt: skip
+
+
+def by_hand(frame: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> np.ndarray:
+    """The box of each record, by looking at all of them."""
+    boxes = rows.unique("box").sort("box").to_dicts()
+    found = []
+    for record in frame.iter_rows(named=True):
+        inside = [
+            box["box"]
+            for box in boxes
+            if all(
+                record[c] in box[f"{c}_set"] if f"{c}_set" in box
+                else box[f"{c}_lo"] <= record[c] <= box[f"{c}_hi"]
+                for c in columns
+            )
+        ]  # fmt: skip
+        found.append(inside[-1] if inside else -1)
+    return np.array(found)
+
+
+def smallest(*places: dict[int, int]) -> int:
+    """Persons of the smallest group, by the place of each person in each release; who is nowhere is in no group."""
+    everybody = set().union(*places)
+    tuples = Counter(tuple(one.get(person, -1) for one in places) for person in everybody)
+    return min(size for told, size in tuples.items() if set(told) != {-1})
+
+
+def of(made: Made, persons: Any = None) -> dict[int, int]:
+    who = range(len(made.box)) if persons is None else persons
+    return {person: int(box) for person, box in zip(who, made.box, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Houses:
+    return Houses(tmp_path_factory.mktemp("houses"))
+
+
+Rewritten = Callable[[pl.DataFrame], pl.DataFrame]
+REWRITINGS: dict[str, tuple[Rewritten, dict[str, str]]] = {
+    "as it was": (lambda one: one, {}),
+    "renamed": (lambda one: one.rename({"age": "years", "hours": "week"}), {"age": "years", "hours": "week"}),
+    "in months": (lambda one: one.with_columns(pl.col("age") * 12), {}),
+    "times a hundred": (lambda one: one.with_columns(pl.col("hours") * 100.0), {}),
+    "negated and renamed": (
+        lambda one: one.with_columns(-pl.col("age").alias("minus")).drop("age"), {"age": "minus"},
+    ),
+    "sex as a letter": (lambda one: one.with_columns(pl.col("sex").str.head(1)), {}),
+    "all at once": (
+        lambda one: one.with_columns(
+            pl.col("age") * 12, pl.col("hours") * -7, pl.col("wage") / 1000, pl.col("sex").str.head(1)
+        ),
+        {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("coarse", [False, True], ids=["fine", "coarse"])
+@pytest.mark.parametrize("rewriting", REWRITINGS)
+def test_who_was_where_does_not_hang_on_how_values_are_written(houses: Houses, rewriting: str, *, coarse: bool) -> None:
+    written, called = REWRITINGS[rewriting]
+    label = f"{rewriting} {coarse}".replace(" ", "-")
+    before = people(2, coarse=coarse)
+    order = np.random.default_rng(3).permutation(ROWS)
+    today = written(before[order.tolist()])
+    columns = [called.get(name, name) for name in ("age", "hours")]
+    first = houses.release(f"a-{label}", before, columns=["age", "sex"])
+    noisy = houses.release(f"b-{label}", before, f"data-a-{label}", columns=["hours", "level"])
+    last = houses.release(f"c-{label}", today, columns=columns, k=6)
+    truth = smallest(of(first), of(noisy), of(last, order))
+    found = houses.composed(last, first, noisy)
+    assert (found.k, found.overlay, found.unplaced, found.exact) == (truth, truth, 0, True)
+    assert (found.new, found.left, found.changed) == (0, 0, None)
+    gone = houses.composed(last, first, noisy, kept=False)
+    assert (gone.k, gone.unplaced > 0) in {(truth, False), (1, True)}
+    if rewriting in {"as it was", "renamed"}:
+        assert gone.k == truth
+
+
+def test_a_column_that_is_gone_leaves_the_others_to_tell_by(houses: Houses) -> None:
+    before = people(4)
+    first = houses.release("wide", before, columns=["age", "wage"])
+    narrow = houses.release("narrow", before.drop("age"), columns=["hours", "wage"])
+    assert houses.composed(narrow, first).k == smallest(of(first), of(narrow))
+    without = houses.composed(narrow, first, kept=False)
+    assert (without.k, without.unplaced) == (1, ROWS)
+    parts = houses.release("part", before.select("hours", "level"), columns=["hours", "level"])
+    other = houses.release("other", before.select("age", "wage"), columns=["age", "wage"])
+    assert (houses.composed(other, parts).k, houses.composed(other, parts).unplaced) == (1, ROWS)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "gone"])
+def test_those_who_came_and_those_who_left_are_persons_too(houses: Houses, *, kept: bool) -> None:
+    before, more = people(5), people(6, 60)
+    first = houses.release(f"before-{kept}", before)
+    grown = houses.release(f"grown-{kept}", pl.concat([before, more]), k=6)
+    found = houses.composed(grown, first, kept=kept)
+    assert (found.k, found.new, found.left, found.unplaced) == (smallest(of(first), of(grown)), 60, 0, 0)
+    fewer = houses.release(f"fewer-{kept}", before.head(200), k=6)
+    found = houses.composed(fewer, first, grown, kept=kept)
+    assert (found.overlay, found.left, found.unplaced) == (smallest(of(first), of(grown), of(fewer)), 100, 0)
+
+
+def test_one_who_stayed_is_alone_whoever_came(houses: Houses) -> None:
+    """Four of a box of five have left and twenty have come: it is one who is hidden there, not twenty-one."""
+    stay = pl.DataFrame({"age": [20] * 5 + [50] * 30, "hours": [10] * 5 + [40] * 30, "id": range(35)})
+    today = pl.DataFrame(
+        {"age": [20] * 21 + [50] * 30, "hours": [10] * 21 + [40] * 30, "id": [4, *range(100, 120), *range(5, 35)]}
+    )
+    first = houses.release("five", stay, k=5)
+    later = houses.release("twenty", today, k=5)
+    for terms in ({}, {"persons": {}}):
+        found = houses.composed(later, first, **terms)
+        assert found.k == 1, "with the id, and without"
+
+
+def test_values_that_changed_are_placed_by_an_id_and_by_nothing_else(houses: Houses) -> None:
+    before = people(7, coarse=True).select("age", "hours", "ill")
+    aged = before.with_columns(pl.col("age") + 1)
+    ids = pl.Series("id", np.random.default_rng(8).permutation(10_000)[:ROWS])
+    first, last = houses.release("young", before), houses.release("old", aged, k=6)
+    found = houses.composed(last, first)
+    assert (found.k, found.exact) == (1, False)
+    assert found.unplaced > 0
+    named = houses.release("young-id", before.with_columns(ids))
+    later = houses.release("old-id", aged.with_columns(ids), k=6)
+    for kept in (True, False):
+        found = houses.composed(later, named, kept=kept)
+        assert (found.k, found.unplaced) == (smallest(of(named), of(later)), 0)
+    anew = aged.with_columns(ids.shuffle(seed=1).alias("id") + 20_000)
+    again = houses.composed(houses.release("anew", anew, k=6), named)
+    assert (again.k, again.exact) == (1, False), "ids that were given anew tell nothing"
+
+
+def test_five_in_a_row_are_as_five_of_one_table(houses: Houses) -> None:
+    before = people(9)
+    rewritten = [written(before) for written, _ in list(REWRITINGS.values())[:5]]
+    called = [names for _, names in list(REWRITINGS.values())[:5]]
+    made = [
+        houses.release(f"row-{at}", one, columns=[names.get(c, c) for c in ("age", "hours")], k=4 + at)
+        for at, (one, names) in enumerate(zip(rewritten, called, strict=True))
+    ]
+    found = houses.composed(made[-1], *made[:-1])
+    assert (found.k, found.unplaced) == (smallest(*map(of, made)), 0)
+
+
+def test_a_kept_value_that_changed_is_counted(houses: Houses) -> None:
+    before = people(10).with_columns(pl.int_range(ROWS).sample(ROWS, shuffle=True, seed=1).alias("id") * 3)
+    one = pl.when(pl.int_range(ROWS) == 17).then(pl.lit("new")).otherwise("ill").alias("ill")
+    first = houses.release("ill", before, keep=["ill"])
+    again = houses.release("iller", before.with_columns(one), keep=["ill"])
+    for terms in ({}, {"persons": {}}):
+        found = houses.composed(again, first, **terms)
+        assert (found.k, found.changed or 1) == (1, 1)
+
+
+def test_noise_knows_whose_scale_is_whose(houses: Houses) -> None:
+    """A first uncertain release leaves what it was made to leave; a row's scale is not that of the nearest record."""
+    frame = people(11, 400).select("age", "hours", "wage")
+    noisy = houses.release("noise", frame, method="uncertain", columns=["age", "hours", "wage"], k=10)
+    alone = houses.composed(noisy)
+    assert alone.k >= 10 * 0.99
+    boxes = houses.release("boxes", frame.rename({"wage": "pay"}), columns=["age", "pay"])
+    control = houses.composed(houses.release("same", frame, "data-noise", columns=["age", "wage"]), noisy)
+    renamed = houses.composed(boxes, noisy)
+    assert renamed.unplaced == control.unplaced == 0
+    assert renamed.expected == pytest.approx(control.expected)
+    assert houses.composed(boxes, noisy, kept=False).expected == pytest.approx(control.expected)
+
+
+def test_ledgers_of_before_fingerprints_place_nobody_without_the_data(houses: Houses) -> None:
+    frame = people(12)
+    first, second = houses.release("old-ledger", frame), houses.release("today", frame, k=7)
+    told = Earlier("old-ledger", "boxes", first.ledger, dataset_id=first.dataset)
+    terms = FamilyTerms(dataset_id=second.dataset, key=KEY)
+    data = houses.path(second.dataset)
+    found = composed_with(data, second.spec, second.ledger, [told], rng=np.random.default_rng(0), terms=terms)
+    assert (found.k, found.unplaced, found.exact) == (1, ROWS, False)
+    kept = replace(told, dataset=houses.path(first.dataset))
+    found = composed_with(data, second.spec, second.ledger, [kept], rng=np.random.default_rng(0), terms=terms)
+    assert found.k == smallest(of(first), of(second))
+    without = Earlier("older", "boxes", None, dataset_id=first.dataset)
+    found = composed_with(data, second.spec, second.ledger, [without], rng=np.random.default_rng(0), terms=terms)
+    assert (found.k, found.exact) == (1, False)

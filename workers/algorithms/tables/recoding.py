@@ -1,0 +1,91 @@
+"""Which values of a column are which of another one: proposals, from how often they occur and how they are ordered.
+
+Notation
+--------
+old, new : (N,) codes of two columns of the same number of records, in the order of their values; -1: missing.
+map : (values of old,), code of the new value that each old one is.
+h : bits by which a map is more than chance: -log2 of the probability that the old values, dealt at random to records of
+    known keys, fall to these keys as often as they do: prod_k n_k! prod_v n_v! / (N! prod_kv n_kv!).
+
+Any two columns without ties have a map, so a proposal is but a question: what is asked of it stands where it is used.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import permutations, product
+from math import factorial, log, prod
+from typing import Final
+
+import numpy as np
+from scipy.special import gammaln
+
+from surebox_verify.core.types import IntArray
+from workers.algorithms.tables.classes import grouped
+
+#: Maps that are tried of two columns whose values occur equally often.
+_MOST: Final = 24
+#: Different values up to which classes are told apart by their counts alone.
+_CLASSES: Final = 64
+
+
+def proposed(old: IntArray, new: IntArray, *, coarser: bool = False) -> Iterator[IntArray]:
+    """Maps under which the new column has each value as often as it is to, best reasons first.
+
+    Parameters
+    ----------
+    old, new : (N,) codes.
+    coarser : whether several old values may be one new one, neighbours in their order.
+    """
+    if len(old) != len(new) or np.count_nonzero(old < 0) != np.count_nonzero(new < 0):
+        return
+    was, now = (np.bincount(one[one >= 0]) for one in (old, new))
+    seen: set[bytes] = set()
+    for found in (*_ordered(was, now, coarser=coarser), *_by_counts(was, now)):
+        if (told := found.tobytes()) not in seen:
+            seen.add(told)
+            yield found
+
+
+def _ordered(was: IntArray, now: IntArray, *, coarser: bool) -> Iterator[IntArray]:
+    """Maps that keep the order, and that turn it round."""
+    for target, turned in ((now, False), (now[::-1], True)):
+        if coarser and len(target) < len(was):
+            ends = np.cumsum(target)
+            code = np.searchsorted(ends, np.cumsum(was))
+            fits = bool(np.array_equal(np.bincount(code, weights=was, minlength=len(target)), target))
+        else:
+            code, fits = np.arange(len(was)), bool(np.array_equal(was, target))
+        if fits:
+            yield (len(target) - 1 - code if turned else code).astype(np.int64)
+
+
+def _by_counts(was: IntArray, now: IntArray) -> Iterator[IntArray]:
+    """Maps between values that occur equally often, whatever their order."""
+    if len(was) != len(now) or len(was) > _CLASSES or Counter(was.tolist()) != Counter(now.tolist()):
+        return
+    ties = [(np.flatnonzero(was == count), np.flatnonzero(now == count)) for count in np.unique(was)]
+    if prod(factorial(len(mine)) for mine, _ in ties) > _MOST:
+        return  # all of them are looked at, or none: which hold must not hang on where one stops
+    for chosen in product(*(permutations(theirs.tolist()) for _, theirs in ties)):
+        found = np.empty(len(was), dtype=np.int64)
+        for (mine, _), theirs in zip(ties, chosen, strict=True):
+            found[mine] = theirs
+        yield found
+
+
+def mapped(old: IntArray, to: IntArray) -> IntArray:
+    """The new codes of old ones; missing stays missing."""
+    return np.append(to, -1)[old]
+
+
+def bits(keys: IntArray, codes: IntArray) -> float:
+    """h, by which it is more than chance how often each value falls to each key; O(N).
+
+    Parameters
+    ----------
+    keys, codes : (N,), what is known of records, and their values.
+    """
+    key, value = grouped(keys), grouped(codes)
+    both = grouped(key.of_record * len(value.size) + value.of_record)
+    ways = gammaln(len(keys) + 1.0) + gammaln(both.size + 1.0).sum()
+    return float((ways - gammaln(key.size + 1.0).sum() - gammaln(value.size + 1.0).sum()) / log(2.0))

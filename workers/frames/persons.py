@@ -1,0 +1,182 @@
+"""Records as keyed fingerprints: who was where in a release, which its family keeps beyond its data (science.md 10).
+
+What is written here is personal data, as restricted as the data are: who holds the key finds a person whose values he
+knows. It is erased with the family, and so is the key.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from surebox_verify.core.types import FloatArray, IntArray
+from workers.algorithms.tables.sketch_kernels import hashed_rows
+from workers.frames.codes import coded_columns
+from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, fingerprint
+
+_ABOUT: Final = b"surebox persons"
+
+
+class Cells:
+    """The cells of a typed copy as keyed hashes, each column read once.
+
+    Parameters
+    ----------
+    path
+        The typed copy.
+    key
+        The family's.
+    """
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self.path, self.key = path, key
+        self.names = tuple(columns_of(path))
+        self.rows: int = pq.read_metadata(path).num_rows
+        self._hashes: dict[str, Hashes] = {}
+        self._fingerprints: dict[str, str | None] = {}
+
+    def hashes(self, name: str) -> Hashes:
+        """A column's cells, shape (rows,)."""
+        if name not in self._hashes:
+            self._hashes |= cell_hashes(self.path, [name], key=self.key)
+        return self._hashes[name]
+
+    def fingerprint(self, name: str) -> str | None:
+        """A column's values as a multiset; None for one that many data share."""
+        if name not in self._fingerprints:
+            self._fingerprints[name] = fingerprint(self.hashes(name), key=self.key)
+        return self._fingerprints[name]
+
+    def codes(self, name: str) -> IntArray:
+        """A column's values by their places among the different ones, in their order; -1 where missing."""
+        return coded_columns(self.path, [name])[0].codes.astype(np.int64)
+
+    def keys(self, names: Sequence[str], *more: IntArray) -> IntArray:
+        """What records are known by, shape (rows,): the same for those that agree in these columns, and in `more`."""
+        unread = [name for name in dict.fromkeys(names) if name not in self._hashes]
+        if unread:
+            self._hashes |= cell_hashes(self.path, unread, key=self.key)
+        words = [*(self._hashes[name] for name in names), *(one.view(np.uint64) for one in more)]
+        if not words:
+            return np.zeros(self.rows, dtype=np.int64)
+        pair = np.frombuffer(self.key[:16], "<u8").astype(np.uint64)
+        found: IntArray = hashed_rows(np.ascontiguousarray(np.column_stack(words)), pair).view(np.int64)
+        return found
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """The records of a table that a release was made from, where each was, and by what each is known.
+
+    Attributes
+    ----------
+    columns
+        The table's columns by name, and the fingerprint of each as a multiset.
+    released
+        Those that the release was about.
+    whole, shown
+        Fingerprint of each record over all columns, and over those that were released.
+    persons
+        By the name of a person column, fingerprint of each record's person.
+    places
+        Where each was; negative: nowhere.
+    scale
+        Of an uncertain release, what the noise of each was, by column; NaN for those that were left out.
+    under
+        Name of the secret by which all this is keyed.
+    """
+
+    columns: Mapping[str, str | None]
+    released: tuple[str, ...]
+    whole: IntArray
+    shown: IntArray
+    persons: Mapping[str, IntArray]
+    places: IntArray
+    under: str
+    scale: FloatArray | None = field(default=None)
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return len(self.whole)
+
+
+def fingerprints(
+    cells: Cells,
+    released: Sequence[str],
+    persons: Mapping[str, str],
+    places: IntArray,
+    *,
+    under: str,
+    scale: FloatArray | None = None,
+) -> Fingerprints:
+    """Fingerprints of a table's records, in an order that is not the table's.
+
+    Parameters
+    ----------
+    cells
+        The table's.
+    released
+        Those of its columns that were released.
+    persons
+        Columns that say whose record one is, by the names that its family knows.
+    places, scale
+        Where each record was, and with what noise.
+    under
+        The name of the key.
+    """
+    whole = cells.keys(sorted(cells.names))
+    order = np.argsort(whole, kind="stable")
+    return Fingerprints(
+        columns={name: cells.fingerprint(name) for name in sorted(cells.names)},
+        released=tuple(sorted(released)),
+        whole=whole[order],
+        shown=cells.keys(sorted(released))[order],
+        persons={name: cells.keys([own])[order] for name, own in persons.items()},
+        places=places[order],
+        under=under,
+        scale=None if scale is None else scale[order],
+    )
+
+
+def write_fingerprints(known: Fingerprints, target: Path) -> None:
+    """Write what a family keeps of a release's records."""
+    about = {
+        "columns": dict(known.columns), "released": known.released, "persons": list(known.persons),
+        "under": known.under,
+    }  # fmt: skip
+    scales = [] if known.scale is None else list(known.scale.T)
+    columns = {
+        "whole": known.whole, "shown": known.shown, "place": known.places.astype(np.int32),
+        **{f"person {at}": one for at, one in enumerate(known.persons.values())},
+        **{f"scale {at}": np.ascontiguousarray(one) for at, one in enumerate(scales)},
+    }  # fmt: skip
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    pq.write_table(table.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
+
+
+def read_fingerprints(path: Path) -> Fingerprints:
+    """What `write_fingerprints` has written."""
+    table = pq.read_table(path)
+    about = json.loads(table.schema.metadata[_ABOUT])
+
+    def column(name: str) -> npt.NDArray[np.int64]:
+        return np.asarray(table.column(name).to_numpy(), dtype=np.int64)
+
+    scales = [np.asarray(table.column(name).to_numpy()) for name in table.column_names if name.startswith("scale ")]
+    return Fingerprints(
+        columns=about["columns"],
+        released=tuple(about["released"]),
+        whole=column("whole"),
+        shown=column("shown"),
+        persons={name: column(f"person {at}") for at, name in enumerate(about["persons"])},
+        places=column("place"),
+        under=about["under"],
+        scale=np.column_stack(scales) if scales else None,
+    )

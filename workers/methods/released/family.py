@@ -1,0 +1,272 @@
+"""All that was published of a family, composed: every person of all tables in every release (science.md 6, 10)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surebox_verify.core.types import FloatArray, IntArray
+from workers.algorithms.tables.composition import Composed, CompositionRequest, compose
+from workers.frames.codes import coded_columns
+from workers.frames.columns import numeric_columns
+from workers.frames.generalized import kept_together
+from workers.frames.hashed_cells import columns_of
+from workers.frames.ledger import Ledger, read_ledger
+from workers.frames.originals import Originals
+from workers.frames.persons import Cells, read_fingerprints
+from workers.methods.released.all_persons import AllPersons, Table, all_persons
+from workers.methods.released.earlier import Earlier, FamilyTerms
+from workers.methods.released.same_persons import Asked, Known, alike_in, same_columns
+from workers.methods.released.told import (
+    Told,
+    everywhere,
+    kept_now,
+    noise,
+    placed,
+    scale_of,
+    told_of_copy,
+    told_of_fingerprints,
+)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What all releases leave together: by the answer to who is who that leaves least, where there are several.
+
+    Attributes
+    ----------
+    left
+        The figures.
+    unplaced, new, gone
+        Persons of whom it is not known where they were, who were not in some table before, who are not in today's.
+    """
+
+    left: Composed
+    unplaced: int
+    new: int
+    gone: int
+
+
+@dataclass(frozen=True)
+class _Before:
+    """A table of before today with what releases told of its records; None: nothing is known of them."""
+
+    table: Table
+    told: tuple[Told, ...]
+    columns: Mapping[str, str]
+
+
+class Family:
+    """Today's table with a release of it, and those of before with theirs.
+
+    Parameters
+    ----------
+    dataset
+        Today's typed copy.
+    spec, own, scale
+        Of the release that is made of it, its ledger, and the noise of each record.
+    earlier
+        Releases with ledgers.
+    terms
+        What the family says of its tables.
+    """
+
+    def __init__(
+        self,
+        dataset: Path,
+        spec: Mapping[str, Any],
+        own: Path | None,
+        earlier: Sequence[Earlier],
+        terms: FamilyTerms,
+        scale: FloatArray | None = None,
+    ) -> None:
+        self._dataset, self._spec, self._own, self._terms, self._scale = dataset, spec, own, terms, scale
+        unique = {(one.ledger, one.dataset_id): one for one in earlier}  # the same boxes of the same data tell no more
+        self._here = [one for one in unique.values() if one.dataset_id and one.dataset_id == terms.dataset_id]
+        self._others = [one for one in unique.values() if one not in self._here]
+
+    @cached_property
+    def _original(self) -> Originals:
+        return Originals(self._dataset)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells(self._dataset, self._terms.key)
+
+    @property
+    def rows(self) -> int:
+        """Records of today."""
+        return self._cells.rows
+
+    @property
+    def releases(self) -> int:
+        """How many can be composed."""
+        return len(self._here) + len(self._others) + (self._own is not None)
+
+    @cached_property
+    def _today(self) -> tuple[Told, ...]:
+        """What was told of today's records: by the release that is made, then by earlier ones."""
+        own = [] if self._own is None else [self._told(read_ledger(self._own), scale=self._scale)]
+        return (*own, *(self._told(read_ledger(one.ledger), one) for one in self._here if one.ledger is not None))
+
+    def _told(self, ledger: Ledger, release: Earlier | None = None, *, scale: FloatArray | None = None) -> Told:
+        if release is not None and not ledger.columns:
+            scale = _kept_scale(release, self._dataset)
+        return told_of_copy(self._original, self._dataset, ledger, scale=scale)
+
+    @cached_property
+    def _before(self) -> tuple[_Before, ...]:
+        """Earlier tables, the latest first."""
+        groups: dict[tuple[str, str], list[Earlier]] = {}
+        for one in reversed(self._others):
+            groups.setdefault(_table(one), []).append(one)
+        return tuple(self._table(one) for one in groups.values())
+
+    def _table(self, releases: Sequence[Earlier]) -> _Before:
+        known, told = _records(releases, self._terms.key)
+        alike = alike_in(*(one.alike for one in told)) if told else np.zeros(0, np.int64)
+        columns = same_columns(Known(self._cells), known, self._terms.columns) if told else {}
+        unread = tuple(Told(read_ledger(one.ledger)) for one in releases if one.ledger is not None)
+        return _Before(Table(known, alike), told or unread, columns)
+
+    @cached_property
+    def _sensitive(self) -> list[str]:
+        kept = {name for one in self._all_told for name in one.ledger.keep}
+        return sorted({*self._spec.get("sensitive", ()), *kept} & set(columns_of(self._dataset)))
+
+    @property
+    def sensitive(self) -> list[str]:
+        """Columns of today whose diversity is looked at."""
+        return self._sensitive if self.releases else []
+
+    @property
+    def _all_told(self) -> list[Told]:
+        return [*self._today, *(told for one in self._before for told in one.told)]
+
+    def composed(self, rng: np.random.Generator) -> Left:
+        """What all releases leave together."""
+        answers = [
+            Left(compose(self._request(one), rng=rng), one.untold, one.new, one.left)
+            for one in all_persons(
+                Known(self._cells), self._alike(), [one.table for one in self._before],
+                Asked(self._terms.persons, self._terms.columns),
+            )
+        ]  # fmt: skip
+        return min(answers, key=_least)
+
+    def _alike(self) -> IntArray:
+        """Numbers of today's records that are as good as each other: by what is told of them, and whose they are."""
+        persons = [codes for codes in self._persons_today.values() if len(np.unique(codes)) < self.rows]
+        return alike_in(np.zeros(self.rows, np.int64), *(one.alike for one in self._today), *persons)
+
+    @cached_property
+    def _persons_today(self) -> dict[str, IntArray]:
+        """Keys of today's persons, by the family's names of the columns that say so."""
+        return Known(self._cells).person(self._terms.persons)
+
+    def _request(self, persons: AllPersons) -> CompositionRequest:
+        where: list[tuple[Told, int | None]] = [(told, None) for told in self._today]
+        where += [(told, at) for at, one in enumerate(self._before) for told in one.told]
+        boxes = [(told, at) for told, at in where if told.ledger.columns]
+        common = sorted(set.intersection(*(set(told.ledger.keep) for told, _ in boxes))) if boxes else []
+        shown = kept_together([told.ledger.path for told, _ in boxes], common)
+        noisy = [
+            noise(told, everywhere(persons, at), self._values(told, at, persons))
+            for told, at in where
+            if not told.ledger.columns
+        ]
+        codes = self._persons(persons)
+        return CompositionRequest(
+            releases=[self._placed(told, at, persons, one) for (told, at), one in zip(boxes, shown, strict=True)],
+            k=_limit(self._spec),
+            persons=codes[0] if codes else None,
+            sensitive=[one.codes.astype(np.int64) for one in coded_columns(self._dataset, self._sensitive)],
+            noise=[one for one, _ in noisy],
+            presence=[one for _, one in noisy if one.any()],
+            today=persons.today,
+            others=codes[1:],
+        )
+
+    def _placed(self, told: Told, at: int | None, persons: AllPersons, shown: IntArray) -> Any:
+        of = everywhere(persons, at)
+        if told.places is None:  # nothing is known of the records that it was made from
+            unread = Told(told.ledger, np.zeros(0, np.int64), np.zeros(told.ledger.rows.shape, np.int64))
+            return placed(unread, of, shown, None)
+        if told is self._today[0] and self._own is not None:
+            return placed(told, of, shown, None)
+        names = self._cells.names
+        columns = dict(zip(names, names, strict=True)) if at is None else self._before[at].columns
+        return placed(told, of, shown, kept_now(self._dataset, told, columns))
+
+    def _values(self, told: Told, at: int | None, persons: AllPersons) -> FloatArray | None:
+        """Values of noise whose table is gone: of those who were found by what they are, not by an id."""
+        if at is None or told.values is not None or persons.certain[at]:
+            return None
+        columns = self._before[at].columns
+        if any(name not in columns for name in told.ledger.names):
+            return None
+        return numeric_columns(self._dataset, [columns[name] for name in told.ledger.names]).values
+
+    def _persons(self, persons: AllPersons) -> list[IntArray]:
+        """Numbers of all persons by each column that says so; of those who left one each where it is not known."""
+        found = []
+        for name, today in self._persons_today.items():
+            codes = np.concatenate([today, -2 - np.arange(persons.left)])
+            for pool in persons.pools[1:]:
+                theirs = pool.known.person({name: None}).get(name)
+                if theirs is not None:
+                    codes[pool.persons] = theirs[pool.records]
+            found.append(codes)
+        return found
+
+
+def _limit(spec: Mapping[str, Any]) -> float:
+    """Persons that are to be left: k, and 2 where a method knows none."""
+    k = spec.get("k")
+    return 2.0 if k is None else float(k)
+
+
+def _least(one: Left) -> tuple[bool, float]:
+    figures = [float(one.left.overlay), *(x for x in (one.left.expected, one.left.changed) if x is not None)]
+    return (not one.unplaced, min(figures))
+
+
+def _table(one: Earlier) -> tuple[str, str]:
+    """What tells the tables of earlier releases apart: of one that is gone also by what its records are keyed."""
+    if one.dataset is not None or one.persons is None:
+        return one.dataset_id or one.release_id, ""
+    return one.dataset_id or one.release_id, read_fingerprints(one.persons).under
+
+
+def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[Told, ...]]:
+    """What is known of the records of a table, and what its releases told of them; nothing: they are not known."""
+    first = releases[0]
+    if first.dataset is not None and all(_fits(one, first.dataset) for one in releases):
+        original = Originals(first.dataset)
+        told = [
+            told_of_copy(original, first.dataset, read_ledger(one.ledger), scale=_kept_scale(one, first.dataset))
+            for one in releases
+            if one.ledger is not None
+        ]
+        return Known(Cells(first.dataset, key)), tuple(told)
+    if any(one.persons is None for one in releases):
+        return Known(None), ()
+    kept = [read_fingerprints(one.persons) for one in releases if one.persons is not None]
+    ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
+    return Known(None, kept[0]), tuple(map(told_of_fingerprints, kept, ledgers))
+
+
+def _fits(release: Earlier, dataset: Path) -> bool:
+    """Whether a typed copy has what the release is about: the file may have been read otherwise when it came again."""
+    ledger = None if release.ledger is None else read_ledger(release.ledger)
+    return ledger is None or set(columns_of(dataset)) >= {*ledger.names, *ledger.keep}
+
+
+def _kept_scale(release: Earlier, dataset: Path) -> FloatArray | None:
+    """The noise of each record of a typed copy, where that was kept."""
+    if release.persons is None:
+        return None
+    return scale_of(read_fingerprints(release.persons), Cells(dataset, release.key))
