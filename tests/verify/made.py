@@ -14,6 +14,7 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from app.certificates.signing import PrivateKey, envelope, jwk
+from surebox_verify.certificate import exact
 
 MADE_AT = 1_780_000_000  # seconds since 1970, when keys begin to sign
 ISSUED_AT = "2026-06-01T00:00:00Z"  # a few days later
@@ -21,9 +22,10 @@ BOUNDS = ["age_lo", "age_hi", "hours_lo", "hours_hi"]
 
 
 def rows(boxes: int = 12, *, seed: int = 7) -> pl.DataFrame:
-    """A release: half-open boxes of some records each, rows in random order."""
+    """A release: half-open boxes of some records each, no two of which overlap, rows in random order."""
     draw = np.random.default_rng(seed)
     low = draw.uniform(17, 80, (boxes, 2)).round(3)
+    low[:, 0] = draw.permutation(17.0 + 10.0 * np.arange(boxes)) + draw.uniform(0, 1, boxes).round(3)
     high = low + draw.uniform(0.5, 9, (boxes, 2)).round(3)
     of_row = np.repeat(np.arange(boxes), draw.integers(3, 6, boxes))
     draw.shuffle(of_row)
@@ -82,6 +84,16 @@ class Issuer:
         lost = [{"key": each, "revoked_at": ISSUED_AT} for each in keys]
         body = {"issued_at": ISSUED_AT, "revoked": revoked, "revoked_keys": lost}
         return self.sign(body, "application/vnd.surebox.revocations+json")
+
+
+def signed_statistics(body: dict[str, Any]) -> dict[str, Any]:
+    """A statement whose digest of the statistics is that of those it has."""
+    statistics = exact({"statistics": body["predicate"]["statistics"]})
+    digest = hashlib.sha256(rfc8785.dumps(statistics)).hexdigest()
+    for each in body["subject"]:
+        if each["name"] == "statistics.json":
+            each["digest"]["sha256"] = digest
+    return body
 
 
 def statement(files: dict[str, bytes], statistics: list[dict[str, Any]]) -> dict[str, Any]:

@@ -268,14 +268,13 @@ def test_a_change_is_found_and_named(kind: str) -> None:
     assert not missed
 
 
-def test_a_wider_range_is_as_certain_and_a_narrower_one_with_what_is_reached_is_consistent() -> None:
-    """Signed so: these are no lies."""
-    for statistics, finding in [
-        ([scaled(each, -0.5) for each in STATISTICS], Finding.VERIFIED),
-        ([scaled(each, 0.1) | {"inner": each["inner"]} for each in STATISTICS], Finding.CONSISTENT),
+def test_a_wider_range_is_as_certain_and_one_narrower_than_what_is_exact_is_contradicted() -> None:
+    for statistics, finding, exit_code in [
+        ([scaled(each, -0.5) for each in STATISTICS], Finding.VERIFIED, 0),
+        ([scaled(each, 0.1) | {"inner": each["inner"]} for each in STATISTICS], Finding.CONTRADICTED, 1),
     ]:
         report = replace(TRUE, envelope=ISSUER.certify(FILES, statistics), recompute=True).report()
-        assert (report.exit_code, {each.finding for each in report.statistics}) == (0, {finding})
+        assert (report.exit_code, {each.finding for each in report.statistics}) == (exit_code, {finding})
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])

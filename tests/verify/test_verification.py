@@ -111,10 +111,9 @@ def test_a_range_is_held_against_the_data(inward: float, finding: Finding) -> No
     told = [low + inward * width, high - inward * width]
     report = found(envelope=with_statistic(guaranteed=told, inner=[low, high]))
     assert report.signature == "valid"
-    assert report.statistics[0].finding == (finding if inward <= 0 else Finding.CONSISTENT)
+    assert report.statistics[0].finding == finding
     report = found(envelope=with_statistic(guaranteed=told, inner=told if inward > 0 else [low, high]))
-    expected = Finding.CONSISTENT if inward > 0 else finding
-    assert report.statistics[0].finding == expected
+    assert report.statistics[0].finding == finding
 
 
 def test_a_range_beside_the_data_is_contradicted() -> None:
@@ -185,9 +184,10 @@ def test_a_key_whose_id_is_not_its_thumbprint_is_refused() -> None:
 
 def test_revocations_name_certificates_and_must_be_signed() -> None:
     other = ISSUER.certify({"release.parquet": b"x"}, STATISTICS)
-    assert found(revocations=ISSUER.revoke(other)).revocation == "not revoked"
+    assert found(revocations=ISSUER.revoke(other)).revocation == "not revoked by 2026-06-01 00:00 UTC"
     report = found(revocations=ISSUER.revoke(other, ENVELOPE))
-    assert (report.revocation, report.exit_code) == ("since 2026-06-01T00:00:00Z", 1)
+    since = "since 2026-06-01T00:00:00Z, by the list of 2026-06-01 00:00 UTC"
+    assert (report.revocation, report.exit_code) == (since, 1)
     report = found(revocations=Issuer.new().revoke(ENVELOPE))
     assert (report.revocation, report.exit_code) == ("unknown", 2)
 
@@ -200,14 +200,27 @@ def test_a_list_of_revocations_names_keys_that_an_older_key_set_still_trusts() -
     report = found(envelope=envelope, issuer=both, revocations=listed)
     assert (report.signature, report.exit_code) == ("revoked key", 1)
     report = found(envelope=kept.certify(FILES, STATISTICS), issuer=both, revocations=listed)
-    assert (report.signature, report.revocation, report.exit_code) == ("valid", "not revoked", 0)
+    assert (report.signature, report.revocation, report.exit_code) == (
+        "valid", "not revoked by 2026-06-01 00:00 UTC", 0,
+    )  # fmt: skip
     report = found(envelope=envelope, issuer=both, revocations=lost.revoke(keys=lost.ids))
     assert (report.revocation, report.unchecked) == ("unknown", ["revocations: revoked key"])
 
 
-def test_a_list_that_came_with_the_files_is_as_old_as_they_are() -> None:
-    assert found(revocations=ISSUER.revoke(), bundled=True).revocation == "not revoked by 2026-06-01 00:00 UTC"
-    assert found(revocations=ISSUER.revoke(ENVELOPE), bundled=True).exit_code == 1
+def test_a_list_older_than_the_certificate_says_nothing_of_it_and_its_date_is_shown() -> None:
+    later = ISSUER.certify(FILES, STATISTICS, issued_at="2026-06-01T00:00:01Z")
+    report = found(envelope=later, revocations=ISSUER.revoke())
+    assert report.revocation == "unknown, the list of 2026-06-01 00:00 UTC is older than the certificate"
+    assert report.exit_code == 0
+    report = found(envelope=later, revocations=ISSUER.revoke(later))  # wherever it is listed, it is revoked
+    assert (report.revocation.split(",")[0], report.exit_code) == ("since 2026-06-01T00:00:00Z", 1)
+
+
+def test_without_a_data_file_nothing_is_said_to_hold(tmp_path: Path) -> None:
+    report = found({})
+    assert (report.exit_code, len(report.unchecked)) == (2, 1)
+    statistics = json.dumps({"statistics": STATISTICS}).encode()
+    assert found({"statistics.json": statistics}).exit_code != 0
 
 
 def test_what_was_signed_as_something_else_is_no_certificate() -> None:

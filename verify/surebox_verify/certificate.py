@@ -28,6 +28,9 @@ class Certificate:
     columns : type of each column of the files, by name.
     statistics : as published with it.
     previous : SHA-256 of the certificate before it in the owner's chain; None for the first.
+    rows : of each file; None where it says nothing of them.
+    k : as it stands beside the parameters, which have it too; None likewise.
+    flags : what readers must know; None likewise.
     """
 
     digests: Mapping[str, str]
@@ -37,6 +40,9 @@ class Certificate:
     columns: Mapping[str, str]
     statistics: Sequence[Mapping[str, Any]]
     previous: str | None
+    rows: int | None = None
+    k: float | None = None
+    flags: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,16 +69,21 @@ def read_certificate(envelope: Envelope) -> Certificate:
         raise UnreadableError(msg)
     try:
         predicate = body["predicate"]
+        release = predicate["release"]
+        rows, k, flags = release.get("rows"), predicate.get("k"), release.get("flags")
         return Certificate(
             digests={str(each["name"]): str(each["digest"]["sha256"]) for each in body["subject"]},
             issued_at=_instant(predicate["issued_at"]),
-            release=str(predicate["release"]["id"]),
+            release=str(release["id"]),
             parameters=dict(predicate["parameters"]),
-            columns={str(each["name"]): str(each["type"]) for each in predicate["release"]["columns"]},
+            columns={str(each["name"]): str(each["type"]) for each in release["columns"]},
             statistics=[dict(each) for each in predicate["statistics"]],
             previous=predicate["chain"]["previous"],
+            rows=None if rows is None else int(rows),
+            k=None if k is None else float(k),
+            flags=None if flags is None else frozenset(str(each) for each in flags),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         msg = f"the certificate lacks what every certificate has ({type(error).__name__})"
         raise UnreadableError(msg) from None
 

@@ -2,16 +2,13 @@
 
 import argparse
 import json
-import lzma
 import math
-import struct
 import sys
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surebox_verify.bundle import ENVELOPE, REVOCATIONS, TIMESTAMP, unpacked
 from surebox_verify.envelope import UnreadableError
 
 if TYPE_CHECKING:
@@ -19,16 +16,18 @@ if TYPE_CHECKING:
     from surebox_verify.timestamps import Given
     from surebox_verify.verification import Report
 
-ENVELOPE = "certificate.dsse.json"
-REVOCATIONS = "revocations.dsse.json"
-TIMESTAMP = "certificate.tsr"
+_VERDICTS = (
+    "All that is claimed and can be checked holds.",
+    "REFUTED.",
+    "Not all could be checked.",
+    "IN DOUBT: ranges were found by another version of the search, or are wrong.",
+)
 _ENDING = ".dsse.json"
 _STAMP = ".tsr"
-_LARGEST = 20_000_000_000  # bytes of a bundle, unpacked
 
 
 def verify(arguments: Sequence[str] | None = None) -> None:
-    """Run `surebox-verify`; exit code 0: all that is claimed holds, 1: something does not, 2: it cannot be told."""
+    """Run `surebox-verify`; the exit code says what was found (docs/certificates.md)."""
     _run(_verify, arguments)
 
 
@@ -54,7 +53,8 @@ def _run(command: Any, arguments: Sequence[str] | None) -> None:
 def _verify(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="surebox-verify", description="Verify a release against its certificate, offline.",
-        epilog="Exit code 0: all that is claimed holds. 1: something does not. 2: something could not be checked.",
+        epilog="Exit code 0: what is claimed and can be checked holds. 1: something does not. 2: something could not "
+        "be checked. 3: a range is narrower than the one computed again: another version found it, or it is wrong.",
     )  # fmt: skip
     parser.add_argument("file", type=Path, help="a data file of the release, or its bundle.zip")
     parser.add_argument("--keys", type=Path, required=True, help="the service's key set, /.well-known/jwks.json")
@@ -70,9 +70,9 @@ def _verify(arguments: list[str]) -> int:
     files, envelope = _files(given.file, given.certificate)
     bundled = files.pop(REVOCATIONS, None)
     revocations = given.revocations.read_bytes() if given.revocations else bundled
-    keys, is_old = read_keys(given.keys.read_bytes()), given.revocations is None
+    keys = read_keys(given.keys.read_bytes())
     stamp = _timestamp(given, files.pop(TIMESTAMP, None))
-    report = verification.verify(files, envelope, keys, revocations=revocations, bundled=is_old, timestamp=stamp)
+    report = verification.verify(files, envelope, keys, revocations=revocations, timestamp=stamp)
     _print_json(report.as_json()) if given.json else _print(report)
     return report.exit_code
 
@@ -117,7 +117,7 @@ def _certify(arguments: list[str]) -> int:
 def _files(path: Path, certificate: Path | None) -> tuple[dict[str, bytes], bytes]:
     """The data files by name, and the envelope."""
     if path.suffix.lower() == ".zip":
-        files = _unpacked(path)
+        files = unpacked(path)
         inside = files.pop(ENVELOPE, None)
         if certificate is None and inside is None:
             raise UnreadableError(f"{path} has no {ENVELOPE}, and no --certificate is given")
@@ -138,32 +138,6 @@ def _timestamp(given: argparse.Namespace, bundled: bytes | None) -> "Given":
     return Given(named.read_bytes() if named else bundled, authority, asked=bool(given.timestamp or authority))
 
 
-def _unpacked(path: Path) -> dict[str, bytes]:
-    """Data files, statistics, envelope and revocations of a bundle; its keys are nobody's reason to trust it."""
-    with path.open("rb") as opened:
-        try:
-            with zipfile.ZipFile(opened) as bundle:
-                return {each.filename: bundle.read(each) for each in _wanted(bundle, path)}
-        except UnreadableError:
-            raise
-        except (
-            zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError, lzma.LZMAError,
-            struct.error, zlib.error,
-        ) as error:  # fmt: skip
-            raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
-
-
-def _wanted(bundle: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
-    """What is verified of a bundle."""
-    named = {ENVELOPE, REVOCATIONS, TIMESTAMP, "statistics.json"}
-    wanted = [each for each in bundle.infolist() if each.filename.startswith("release.") or each.filename in named]
-    if len({each.filename for each in wanted}) < len(wanted):
-        raise UnreadableError(f"{path} has two files of one name")
-    if sum(each.file_size for each in wanted) > _LARGEST:
-        raise UnreadableError(f"{path} unpacks to more than {_LARGEST} bytes")
-    return wanted
-
-
 def _print(report: "Report") -> None:
     sys.stdout.write(f"release     {report.release}\n")
     sys.stdout.write(f"signature   {report.signature}\n")
@@ -175,9 +149,11 @@ def _print(report: "Report") -> None:
     sys.stdout.write(f"revocation  {report.revocation}\n")
     for each in report.statistics:
         sys.stdout.write(f"{each.finding:<11} {each.name}{_of_the_domain(each)}\n")
-    for line in (*report.problems, *report.unchecked):
+    for line in report.beyond_the_file:
+        sys.stdout.write(f"- not to be seen in the file: {line}\n")
+    for line in (*report.problems, *report.unchecked, *report.doubtful):
         sys.stdout.write(f"! {line}\n")
-    sys.stdout.write(("All that is claimed holds.", "REFUTED.", "Not all could be checked.")[report.exit_code] + "\n")
+    sys.stdout.write(_VERDICTS[report.exit_code] + "\n")
 
 
 def _of_the_domain(statistic: "StatisticFinding") -> str:

@@ -1,21 +1,28 @@
 """What becomes of each published statistic when it is computed again.
 
-A range is `verified` where the one that is computed again lies within the published one, up to 4 units in the last
-place; `consistent` where it contains what data consistent with the boxes reach (`inner`); else `contradicted`. A mean
-within values has no range where no box can hold a record with them: `certainly empty`. If such records
-are said to exist for certain and the boxes do not make it so, or the reverse, that is `contradicted` too.
+A range is `verified` where the one that is computed again lies within the published one, up to rounding: 4 units in the
+last place of its larger end, or 2^-44 of its width. It is `consistent` where it is narrower than that, but contains
+what data consistent with the boxes reach (`inner`, as it is computed again): another version of the search may have
+found it, or it is a wrong claim. Where the range computed again is exact there is no such doubt. Else it is
+`contradicted`, and so is a statistic whose estimate, linear range, `inner`, `gap` or `exact` is not what follows.
+A mean within values has no range where no box can hold a record with them: `certainly empty`.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from surebox_verify.core.intervals import Interval
 from surebox_verify.questions import name_of
+from surebox_verify.ranges.guaranteed import combine
 
 _UNITS: Final = 4
-_ANY: Final = (-math.inf, math.inf)
+_WIDTH: Final = 2.0**-44
+_NEAR: Final = 2.0**-30  # of the size of what is compared: sums in another order
+_GAP: Final = 1e-6
+_EXACT: Final = 1e-9
 #: The column of a marked release that says which rows are of the core, and the part of a statistic that is about these.
 CORE: Final = "core"
 _OF_ALL: Final = ("estimate", "linear", "guaranteed", "inner", "exact", "gap", "domain_may_be_empty")
@@ -40,6 +47,7 @@ class StatisticFinding:
     ----------
     domain_may_be_empty : of a mean within values, whether data consistent with the file have no record with them, as it
         was computed again; None of other statistics, and where nothing was.
+    reason : of a statistic that is not verified, what was published and what is the case.
     """
 
     name: str
@@ -49,25 +57,31 @@ class StatisticFinding:
     published: Any
     recomputed: Any
     domain_may_be_empty: bool | None = None
+    reason: str | None = None
 
 
-def judged(published: Mapping[str, Any], again: Mapping[str, Any] | None) -> StatisticFinding:
+def judged(
+    published: Mapping[str, Any], again: Mapping[str, Any] | None, unattained: Mapping[str, Any] | None = None
+) -> StatisticFinding:
     """One statistic.
 
     Parameters
     ----------
-    published : as the certificate has it; from before they had it, without `domain_may_be_empty`.
+    published : as the certificate has it; of an older version without some of its parts.
     again : as it was computed again; None where it was not.
+    unattained : the same where nothing is taken for granted that the file cannot show: whether bounds are attained.
+        None for `again`.
     """
-    again_range = None if again is None else again["guaranteed"]
+    verdict, reason = _verdict(published, again, unattained or again)
     return StatisticFinding(
         name=f"{name_of(published)}, core" if published.get(CORE) is True else name_of(published),
         kind=str(published.get("kind")),
         of=tuple(str(column) for column in published.get("of") or ()),
-        finding=_wrong_of_the_domain(published, again) or _finding(published, again),
+        finding=verdict,
         published=published.get("guaranteed"),
-        recomputed=again_range,
+        recomputed=None if again is None else again["guaranteed"],
         domain_may_be_empty=None if again is None else again["domain_may_be_empty"],
+        reason=reason,
     )
 
 
@@ -85,57 +99,164 @@ def about_core(published: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {**own, **core, CORE: True}
 
 
-def problem(published: Mapping[str, Any], found: StatisticFinding) -> str:
-    """What is published of a contradicted statistic, and what is the case."""
-    if found.domain_may_be_empty is True and published.get("domain_may_be_empty") is False:
-        case = "no record with the values" if found.recomputed is None else "a mean of perhaps no record"
-        return f"a mean of some record for certain published, {case}"
-    if found.published is None:
-        return f"no record with the values published, {found.recomputed}"
-    return f"{found.published} published, {found.recomputed}"
+@dataclass(frozen=True)
+class _Part:
+    """One number of a statistic, as it was published or computed again; None for what is not said."""
+
+    estimate: float | None
+    linear: Interval | None
+    guaranteed: Interval | None
+    inner: Interval | None
+    exact: bool | None
 
 
-def _wrong_of_the_domain(published: Mapping[str, Any], again: Mapping[str, Any] | None) -> Finding | None:
-    """What is wrong about whether there is a record with the values: said certain and it is not, or said none."""
-    said = published.get("domain_may_be_empty")
-    if said is None or again is None or again["domain_may_be_empty"] is None:
+def _verdict(
+    published: Mapping[str, Any], again: Mapping[str, Any] | None, unattained: Mapping[str, Any] | None
+) -> tuple[Finding, str | None]:
+    """What became of a statistic, and why."""
+    if again is None or unattained is None:
+        nothing = published.get("guaranteed") is None
+        return (Finding.NOTHING_CLAIMED, None) if nothing else (Finding.NOT_CHECKED, None)
+    if (reason := _wrong_of_the_domain(published, again) or _wrong_terms(published, again)) is not None:
+        return Finding.CONTRADICTED, reason
+    parts, others, without = _parts(published), _parts(again), _parts(unattained)
+    if len(parts) != len(others):
+        return Finding.CONTRADICTED, f"{len(parts)} numbers published, {len(others)} follow"
+    verdicts = [_compared(*each) for each in zip(parts, others, without, strict=True)]
+    worst = max(verdicts, key=lambda each: _ORDER.index(each[0]))
+    if worst[0] is not Finding.CONTRADICTED and (reason := _wrong_gap(published, parts)) is not None:
+        return Finding.CONTRADICTED, reason
+    if worst[0] is Finding.NOTHING_CLAIMED and again["domain_may_be_empty"] and again["guaranteed"] is None:
+        return Finding.EMPTY, None
+    return worst
+
+
+_ORDER: Final = [Finding.NOTHING_CLAIMED, Finding.VERIFIED, Finding.CONSISTENT, Finding.CONTRADICTED]
+
+
+def _wrong_of_the_domain(published: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
+    """What is wrong about whether there is a record with the values."""
+    said, case = published.get("domain_may_be_empty"), again["domain_may_be_empty"]
+    if said is None or case is None:
         return None
-    none_said = said and published.get("guaranteed") is None
-    too_much = (again["domain_may_be_empty"] and not said) or (none_said and again["guaranteed"] is not None)
-    return Finding.CONTRADICTED if too_much else None
+    if case and not said:
+        what = "no record with the values" if again["guaranteed"] is None else "a mean of perhaps no record"
+        return f"a mean of some record for certain published, {what}"
+    if said and published.get("guaranteed") is None and again["guaranteed"] is not None:
+        return f"no record with the values published, {again['guaranteed']}"
+    return "perhaps no record with the values published, some record for certain" if said and not case else None
 
 
-def _finding(published: Mapping[str, Any], again: Mapping[str, Any] | None) -> Finding:
-    if published.get("guaranteed") is None:
-        empty = again is not None and again["domain_may_be_empty"] and again["guaranteed"] is None
-        return Finding.EMPTY if empty else Finding.NOTHING_CLAIMED
-    if again is None:
-        return Finding.NOT_CHECKED
-    several = published.get("kind") == "regression"
-
-    def parts(value: Any) -> list[Any]:
-        return list(value or []) if several else [value]
-
-    triples = _aligned(parts(published["guaranteed"]), parts(again["guaranteed"]), parts(published.get("inner")))
-    found = [_compared(*each) for each in triples]
-    return max(found, key=[Finding.NOTHING_CLAIMED, Finding.VERIFIED, Finding.CONSISTENT, Finding.CONTRADICTED].index)
+def _wrong_terms(published: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
+    """Coefficients that are said to be of something else."""
+    said, case = published.get("terms"), again.get("terms")
+    if said is None or case is None or list(said) == list(case):
+        return None
+    return "coefficients of other values published"
 
 
-def _aligned(first: list[Any], *others: list[Any]) -> list[tuple[Any, ...]]:
-    filled = [other if len(other) == len(first) else [None] * len(first) for other in others]
-    return list(zip(first, *filled, strict=True))
+def _wrong_gap(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | None:
+    """`gap` and `exact` follow from the ranges that they stand beside."""
+    gaps = [combine(each.guaranteed, each.inner).gap for each in parts]
+    gap, exact = published.get("gap"), published.get("exact")
+    case = None if None in gaps else max(each for each in gaps if each is not None)
+    if gap is not None and (case is None or not abs(float(gap) - case) <= _GAP):
+        return f"a gap of {gap} published, {case}"
+    is_exact = gap is not None and float(gap) < _EXACT
+    if exact is not None and gap is not None and bool(exact) != is_exact:
+        return f"exact: {exact} published, its own gap says {is_exact}"
+    return f"exact: {exact} published, without what reaches it," if exact and gap is None else None
 
 
-def _compared(published: Any, recomputed: Any, inner: Any) -> Finding:
-    """One range against the one that is computed again."""
-    if published is None:
-        return Finding.NOTHING_CLAIMED
-    lower, upper = recomputed or _ANY
-    low, high = (float(end) for end in published)
-    if lower >= low - _UNITS * math.ulp(low) and upper <= high + _UNITS * math.ulp(high):
-        return Finding.VERIFIED
-    if inner is not None:
-        least, most = (float(end) for end in inner)
-        if lower <= least + _UNITS * math.ulp(least) and upper >= most - _UNITS * math.ulp(most):
-            return Finding.CONSISTENT
-    return Finding.CONTRADICTED
+def _parts(statistic: Mapping[str, Any]) -> list[_Part]:
+    """The numbers of a statistic: of a regression its coefficients."""
+    several = statistic.get("kind") == "regression"
+    values = [statistic.get(name) for name in ("estimate", "linear", "guaranteed", "inner")]
+    lists = [list(each or []) if several else [each] for each in values]
+    length = max(len(each) for each in lists)
+    filled = [each if len(each) == length else [None] * length for each in lists]
+    exact = statistic.get("exact")
+    return [
+        _Part(None if e is None else float(e), _interval(one), _interval(g), _interval(i), exact)
+        for e, one, g, i in zip(*filled, strict=True)
+    ]
+
+
+def _interval(pair: Any) -> Interval | None:
+    return None if pair is None else Interval(float(pair[0]), float(pair[1]))
+
+
+def _compared(published: _Part, again: _Part, unattained: _Part) -> tuple[Finding, str | None]:
+    """One number and what is said of it against what is computed again."""
+    if (reason := _wrong_estimate(published, again)) is not None:
+        return Finding.CONTRADICTED, reason
+    if published.guaranteed is None:
+        return Finding.NOTHING_CLAIMED, None
+    outer, certain = published.guaranteed, again.guaranteed or Interval(-math.inf, math.inf)
+    reason = f"{_text(outer)} published, {_text(again.guaranteed)}"
+    play = _rounding(certain)
+    if not outer.lower <= outer.upper or (published.inner is not None and not _holds(outer, published.inner, play)):
+        return (
+            Finding.CONTRADICTED,
+            f"{_text(outer)} published, which its own {_text(published.inner)} is not within; {_text(certain)}",
+        )
+    is_verified = _holds(outer, certain, play)
+    reached = again.inner if is_verified else unattained.inner
+    if not is_verified and (again.exact or (reached is not None and not _holds(outer, reached, play))):
+        return Finding.CONTRADICTED, reason
+    if (doubt := _doubtful_inner(published, again)) is not None:
+        return (Finding.CONTRADICTED if again.exact else Finding.CONSISTENT), doubt
+    return (Finding.VERIFIED, None) if is_verified else (Finding.CONSISTENT, reason)
+
+
+def _wrong_estimate(published: _Part, again: _Part) -> str | None:
+    """An estimate or a linear range that is not the one that follows."""
+    if published.estimate is not None and not _is_near(published.estimate, again.estimate, again):
+        return f"an estimate of {published.estimate} published, {again.estimate}"
+    if published.linear is None:
+        return None
+    case = again.linear
+    if (
+        case is not None
+        and _is_near(published.linear.lower, case.lower, again)
+        and _is_near(published.linear.upper, case.upper, again)
+    ):
+        return None
+    return f"a linear range of {_text(published.linear)} published, {_text(case)}"
+
+
+def _doubtful_inner(published: _Part, again: _Part) -> str | None:
+    """What is said to be reached and is not known to be, or not as much as is known."""
+    if published.inner is None:
+        return None
+    size = _size(again)
+    if again.inner is None or not _holds(again.inner, published.inner, _NEAR * size):
+        return f"{_text(published.inner)} published as reached, {_text(again.inner)}"
+    short = again.exact and published.exact is False
+    return f"{_text(published.inner)} published as reached, and no more; {_text(again.inner)}" if short else None
+
+
+def _rounding(interval: Interval) -> float:
+    """How far two computations of one range may differ: nothing of a range that is 0."""
+    largest = max(abs(interval.lower), abs(interval.upper))
+    if not 0.0 < largest < math.inf:
+        return 0.0
+    return max(_UNITS * math.ulp(largest), _WIDTH * (interval.upper - interval.lower))
+
+
+def _holds(outer: Interval, inner: Interval, play: float) -> bool:
+    return outer.lower - play <= inner.lower and inner.upper <= outer.upper + play
+
+
+def _is_near(published: float, again: float | None, part: _Part) -> bool:
+    return again is not None and abs(published - again) <= _NEAR * _size(part)
+
+
+def _size(part: _Part) -> float:
+    """The largest of the numbers that a part is about."""
+    ends = [end for each in (part.linear, part.guaranteed) if each is not None for end in (each.lower, each.upper)]
+    return max([abs(each) for each in ends if math.isfinite(each)], default=0.0)
+
+
+def _text(interval: Interval | None) -> str:
+    return "nothing" if interval is None else f"[{interval.lower}, {interval.upper}]"

@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 
+from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import (
     STATISTICS,
     Certificate,
@@ -15,24 +17,24 @@ from surebox_verify.certificate import (
     read_revocations,
     statistics_digest,
 )
+from surebox_verify.claims import Claims, Held, claims
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
 from surebox_verify.core.types import BoolArray
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
-from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core, judged, problem
+from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core, judged
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
 from surebox_verify.questions import KINDS, computing, question, with_values
 from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, taking_rows, weight_of
 from surebox_verify.released.codebooks import codebooks_of
-from surebox_verify.released.files import format_of, numbers
+from surebox_verify.released.files import format_of, numbers, whole
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
 #: What reading and computing answer a damaged file with.
 _UNREAD = (ValueError, ArithmeticError, LookupError, MemoryError, OSError)
 _NUMBERS = ("integer", "number")
-#: What is published of a statistic, and what became of it.
-Judged: TypeAlias = tuple[Mapping[str, Any], StatisticFinding]
 _SINCE = "since"
+_VERDICTS = ("holds", "refuted", "unchecked", "in doubt")
 NO_TIMESTAMP = Given()
 
 
@@ -46,10 +48,13 @@ class Report:
     signature, signed_by : what the signatures are worth together, and each.
     files : by name, whether it is what was certified.
     timestamp : when an authority saw the certificate, and what that is worth.
-    revocation : `unknown` without a list, `not revoked` (by a list from a bundle: by when), or since when it is.
+    revocation : `unknown` without a list or with one older than the certificate, `not revoked` by when the list was
+        made, or since when it is.
     statistics : one a published statistic; of marked releases those about the core after all others.
     problems : all that is wrong, in words.
     unchecked : all that could not be checked.
+    doubtful : ranges narrower than those computed again: another version of the search found them, or they are wrong.
+    beyond_the_file : what is claimed that no data file can show.
     """
 
     release: str | None
@@ -61,17 +66,19 @@ class Report:
     statistics: Sequence[StatisticFinding]
     problems: Sequence[str]
     unchecked: Sequence[str]
+    doubtful: Sequence[str] = ()
+    beyond_the_file: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:
-        """0: all that is claimed holds; 1: something does not; 2: something could not be checked."""
-        return 1 if self.problems else 2 if self.unchecked else 0
+        """0: what is claimed and can be checked holds; 1: something does not; 2: unchecked; 3: in doubt."""
+        return 1 if self.problems else 3 if self.doubtful else 2 if self.unchecked else 0
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
         at = self.timestamp.at
         stamp = asdict(self.timestamp) | {"at": None if at is None else at.isoformat().replace("+00:00", "Z")}
-        return asdict(self) | {"timestamp": stamp, "verdict": ("holds", "refuted", "unchecked")[self.exit_code]}
+        return asdict(self) | {"timestamp": stamp, "verdict": _VERDICTS[self.exit_code]}
 
 
 def verify(
@@ -80,7 +87,6 @@ def verify(
     keys: Mapping[str, PublicKey],
     *,
     revocations: bytes | None = None,
-    bundled: bool = False,
     timestamp: Given = NO_TIMESTAMP,
     recompute: bool = True,
 ) -> Report:
@@ -92,7 +98,6 @@ def verify(
     envelope : the certificate as it is served.
     keys : the service's.
     revocations : the service's list as it is served; None where there is none.
-    bundled : whether the list came with the files: it is as old as they are.
     timestamp : what there is of one.
     recompute : whether ranges are computed again.
 
@@ -117,26 +122,39 @@ def verify(
         problems.append(f"timestamp: {stamp.why}")
     elif stamp.status is not TimestampStatus.VERIFIED and timestamp.asked:
         unchecked.append(f"timestamp: {stamp.why}")
-    revocation = _revocation(listed, signed, bundled=bundled)
+    revocation = _revocation(listed, signed, certificate.issued_at)
     if revocation.startswith(_SINCE):
         problems.append(f"revoked: {revocation}")
     data = {name: raw for name, raw in files.items() if name != STATISTICS}
-    statistics: list[Judged] = []
+    if not data:
+        unchecked.append("no data file of the release: nothing could be computed again")
+    checked = _Checked()
     if recompute and data:
         try:
             with np.errstate(all="ignore"):  # what is not as certified may overflow anything
-                statistics = _recomputed(*_easiest(data), certificate)
+                checked = _recomputed(*_easiest(data), certificate)
         except (UndefinedStatisticError, *_UNREAD) as error:
             unchecked.append(f"statistics: {error}")
-    for published, each in statistics:
-        if each.finding is Finding.CONTRADICTED:
-            problems.append(f"{each.name}: {problem(published, each)} follows from the data file")
-        elif each.finding is Finding.NOT_CHECKED:
-            unchecked.append(f"{each.name}: this version cannot compute it")
+    by_finding = {each: [one for one in checked.statistics if one.finding is each] for each in Finding}
+    unchecked += [] if checked.unread is None else [checked.unread]
+    problems += checked.claims.problems
+    problems += [f"{one.name}: {one.reason} follows from the data file" for one in by_finding[Finding.CONTRADICTED]]
+    unchecked += [f"{one.name}: this version cannot compute it" for one in by_finding[Finding.NOT_CHECKED]]
     return Report(
         release=certificate.release, signature=signature, signed_by=signatures, files=same, timestamp=stamp,
-        revocation=revocation, statistics=[each for _, each in statistics], problems=problems, unchecked=unchecked,
+        revocation=revocation, statistics=checked.statistics, problems=problems, unchecked=unchecked,
+        doubtful=[f"{one.name}: {one.reason} follows from the data file" for one in by_finding[Finding.CONSISTENT]],
+        beyond_the_file=checked.claims.beyond_the_file,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """What follows from a data file."""
+
+    statistics: Sequence[StatisticFinding] = field(default_factory=list)
+    claims: Claims = field(default_factory=Claims)
+    unread: str | None = None
 
 
 def _is_certified(name: str, data: bytes, certificate: Certificate) -> bool:
@@ -164,13 +182,16 @@ def _trusted(keys: Mapping[str, PublicKey], listed: Revocations | None) -> Mappi
     return {name: replace(key, revoked=key.revoked or name in named) for name, key in keys.items()}
 
 
-def _revocation(listed: Revocations | None, signed: Envelope, *, bundled: bool) -> str:
+def _revocation(listed: Revocations | None, signed: Envelope, issued_at: datetime) -> str:
+    """What the list says of the certificate; one from before there was the certificate says nothing."""
     if listed is None:
         return "unknown"
-    since = listed.revoked.get(signed.sha256)
+    since, by = listed.revoked.get(signed.sha256), f"{listed.issued_at:%Y-%m-%d %H:%M} UTC"
     if since is not None:
-        return f"{_SINCE} {since}"
-    return f"not revoked by {listed.issued_at:%Y-%m-%d %H:%M} UTC" if bundled else "not revoked"
+        return f"{_SINCE} {since}, by the list of {by}"
+    if listed.issued_at < issued_at:
+        return f"unknown, the list of {by} is older than the certificate"
+    return f"not revoked by {by}"
 
 
 def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
@@ -178,31 +199,72 @@ def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
     return min(data.items(), key=lambda item: not item[0].endswith(".parquet"))
 
 
-def _recomputed(name: str, data: bytes, certificate: Certificate) -> list[Judged]:
+def _recomputed(name: str, data: bytes, certificate: Certificate) -> _Checked:
     """All that is published again, from the data file and what the certificate says of its columns; the core last."""
     published, of_core = certificate.statistics, [about_core(each) for each in certificate.statistics]
-    again: dict[int, Mapping[str, Any]] = {}
-    if certificate.parameters.get("method") == "boxes" and any(
+    boxes, core, unread = None, None, None
+    if certificate.parameters.get("method") == "boxes":
+        try:
+            boxes, core = _boxes(name, data, certificate)
+        except _UNREAD as error:  # the rest can be checked all the same
+            unread = error
+    table = whole(data, format_of(name))
+    told = claims(Held(table, certificate, typed=format_of(name) == "parquet", boxes=boxes))
+    if unread is not None and any(
         _to_be_read(each, name) for each in (*published, *of_core) if each is not None and each.get("kind") in KINDS
     ):
-        boxes, core = _boxes(name, data, certificate)
-        again = _again(boxes, published, certificate)
-        if core is not None:
-            again |= _again(taking_rows(boxes, core), of_core, certificate)
-    return [(each, judged(each, again.get(id(each)))) for each in (*published, *of_core) if each is not None]
+        return _Checked(claims=told, unread=f"statistics: {unread}")
+    try:
+        return _Checked(_judged(boxes, core, certificate), told)
+    except (UndefinedStatisticError, *_UNREAD) as error:
+        return _Checked(claims=told, unread=f"statistics: {error}")
+
+
+def _judged(
+    boxes: ReleasedBoxes | None, core: BoolArray | None, certificate: Certificate
+) -> Sequence[StatisticFinding]:
+    """Every statistic of a certificate, held against the boxes; those of the core last."""
+    published, of_core = certificate.statistics, [about_core(each) for each in certificate.statistics]
+    both = [each for each in (*published, *of_core) if each is not None]
+    if boxes is None:
+        return [judged(each, None) for each in both]
+    meaning = meaning_of(certificate.parameters, certificate.columns)
+    own = boxes, core, certificate, of_core
+    again = _all_again(*own, meaning)
+    statistics = [judged(each, again.get(id(each))) for each in both]
+    if meaning.attained and any(each.finding is Finding.CONSISTENT for each in statistics):
+        without = _all_again(*own, replace(meaning, attained=False))
+        statistics = [judged(each, again.get(id(each)), without.get(id(each))) for each in both]
+    return statistics
+
+
+def _all_again(
+    boxes: ReleasedBoxes,
+    core: BoolArray | None,
+    certificate: Certificate,
+    of_core: Sequence[Mapping[str, Any] | None],
+    meaning: Meaning,
+) -> dict[int, Mapping[str, Any]]:
+    """Statistics of all boxes and of the core, by the identity of what is published of them."""
+    parameters, published = certificate.parameters, certificate.statistics
+    again = _again(boxes, published, meaning, parameters)
+    if core is None:
+        return again
+    return again | _again(taking_rows(boxes, core), of_core, meaning, parameters)
 
 
 def _again(
-    boxes: ReleasedBoxes, published: Sequence[Mapping[str, Any] | None], certificate: Certificate
+    boxes: ReleasedBoxes,
+    published: Sequence[Mapping[str, Any] | None],
+    meaning: Meaning,
+    parameters: Mapping[str, Any],
 ) -> dict[int, Mapping[str, Any]]:
     """Statistics of some boxes, by the identity of what is published of them."""
     # all that were asked together, known or not claimed, decide how far each is searched for
     asked = [each for each in published if each is not None and each.get("kind") in KINDS]
     questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
-    meaning = meaning_of(certificate.parameters, certificate.columns)
-    books = codebooks_of(boxes, certificate.parameters, verbatim=True)
-    found = finished(computing(boxes, questions, meaning, books))
-    return {id(each): one for each, one in zip(asked, found, strict=True)}
+    computed = finished(computing(boxes, questions, meaning, codebooks_of(boxes, parameters, verbatim=True)))
+    return {id(each): one for each, one in zip(asked, computed, strict=True)}
 
 
 def _to_be_read(published: Mapping[str, Any], name: str) -> bool:

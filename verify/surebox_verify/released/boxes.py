@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,8 @@ from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.readings import Readings
 
+#: Ends of the interval that holds the mean weight of a box's records.
+WEIGHT_ENDS: Final = ("weight_mean_lo", "weight_mean_hi")
 #: Values of ordinal columns in their order.
 Orders: TypeAlias = Mapping[str, Sequence[Any]]
 
@@ -169,6 +171,20 @@ def weight_of(parameters: Mapping[str, Any]) -> str | None:
     """
     weighed = parameters.get("rare_records") == "weigh" or parameters.get("survey_weight") is not None
     return "weight" if weighed else None
+
+
+def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that say what rows weigh.
+
+    Parameters
+    ----------
+    parameters : how the release was made, as far as that is public.
+    columns : type of each column of its files, by name.
+    """
+    weight = weight_of(parameters)
+    if weight is not None and set(WEIGHT_ENDS) <= columns.keys() and weight not in columns:
+        return WEIGHT_ENDS
+    return () if weight is None else (weight,)
 
 
 def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Meaning:

@@ -70,6 +70,31 @@ def numbers(data: bytes, file_format: str, names: Sequence[str], *, flags: Seque
     return table
 
 
+def whole(data: bytes, file_format: str) -> pa.Table:
+    """All columns of a file, as they are called in Parquet; their types are those that the format has.
+
+    Parameters
+    ----------
+    data : the file.
+    file_format : as of `format_of`.
+
+    Raises
+    ------
+    UnreadableError
+        It cannot be read.
+    """
+    try:
+        if file_format == "parquet":
+            with pq.ParquetFile(pa.BufferReader(data)) as file:
+                return file.read()
+        if file_format == "ndjson":
+            return ndjson.read_json(pa.BufferReader(data))
+        table = csv.read_csv(pa.BufferReader(_unpacked(data, file_format)))
+        return table.rename_columns([name.removeprefix(_ESCAPE) for name in table.column_names])
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        raise _unreadable(error) from None
+
+
 def _parquet(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
     with pq.ParquetFile(pa.BufferReader(data)) as file:
         there = [name for name in (*names, *flags) if file.schema_arrow.get_field_index(name) >= 0]

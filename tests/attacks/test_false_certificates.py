@@ -1,0 +1,361 @@
+"""A service that signs what is not so: every false claim of a certificate is caught by whoever has the file.
+
+Releases of several kinds are published over HTTP. Then each claim of their certificates is changed, one at a time, and
+the certificate is signed again with a key that the reader trusts, so that no signature and no digest gives it away.
+"""
+
+import base64
+import copy
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from surebox_verify.cli import verify as command
+from surebox_verify.envelope import UnreadableError
+from surebox_verify.keys import read_keys
+from surebox_verify.verification import Report, verify
+from tests.methods.asking import succeed, upload
+from tests.verify.made import Issuer, signed_statistics
+
+ISSUER = Issuer.new()
+KEYS = read_keys(ISSUER.key_set())
+STUDY = ["none", "school", "college"]
+NARROW = [
+    {"kind": "mean", "of": ["dose"]},
+    {"kind": "variance", "of": ["dose"]},
+    {"kind": "correlation", "of": ["dose", "days"]},
+    {"kind": "regression", "of": ["dose", "days"]},
+    {"kind": "quantile", "of": ["days"], "p": 0.5},
+]
+OF_VALUES = [
+    {"kind": "share", "of": ["ward"], "values": ["a", "b"]},
+    {"kind": "crosstab", "of": ["ward", "study"]},
+    {"kind": "domain_mean", "of": ["dose", "ward"], "values": ["a"]},
+    {"kind": "mean", "of": ["dose"]},
+]
+NUMBERS: dict[str, Any] = {"columns": ["dose", "days"], "k": 5, "statistics": NARROW}
+WARDS: dict[str, Any] = {"columns": ["dose", "ward", "study"], "k": 4, "statistics": OF_VALUES}
+KINDS: dict[str, dict[str, Any]] = {
+    "cells": NUMBERS | {"domains": {"dose": [-10, 400], "days": [0, 200]}},
+    "tight": NUMBERS | {"bounds": "tight"},
+    "snug": NUMBERS | {"bounds": "snug", "domains": {"dose": [-10, 400], "days": [0, 200]}, "grid": {"dose": 0.5}},
+    "rounded means": NUMBERS | {"content": "rounded_means"},
+    "marked": NUMBERS | {"rare_records": "mark", "dismiss_at_most": 0.2, "statistics": NARROW[:3]},
+    "dismissed": NUMBERS | {"rare_records": "dismiss", "statistics": NARROW[:3]},
+    "weighed": NUMBERS | {"rare_records": "weigh", "statistics": NARROW[:3]},
+    "a survey": NUMBERS | {"survey_weight": "design"},
+    "nominal": WARDS | {"ordinal": {"study": STUDY}},
+    "nominal, tight": WARDS | {"ordinal": {"study": STUDY}, "bounds": "tight"},
+    "patterns": {"columns": ["dose", "gap"], "k": 4, "missing": "pattern", "statistics": [
+        {"kind": "mean", "of": ["gap"]}, {"kind": "covariance", "of": ["dose", "gap"]},
+    ]},
+    "sensitive": NUMBERS | {
+        "keep": ["ward"], "sensitive": ["ward"], "l": 2, "t": 0.6, "alpha": 0.9, "statistics": NARROW[:1],
+    },
+    "kept and counted": NUMBERS | {"keep": ["sex"], "count_keep": True, "statistics": NARROW[:1]},
+    "persons": NUMBERS | {"person": "patient", "statistics": NARROW[:1]},
+    "series": {"base": "cells", "columns": ["dose", "days"], "k": 12, "statistics": NARROW[:3]},
+    "uncertain": {"method": "uncertain", "columns": ["dose", "days"], "k": 4, "keep": ["ward"]},
+    "condensation": {"method": "condensation", "columns": ["dose", "days"], "k": 4},
+}  # fmt: skip
+
+
+def patients(seed: int, rows: int = 160) -> pl.DataFrame:
+    """Records of a hospital, others for each kind: of the same ones nothing would be published twice."""
+    draw = np.random.default_rng(seed)
+    dose = np.minimum(draw.lognormal(3.0, 1.2, rows), 390.0).round(2)
+    frame = pl.DataFrame({
+        "dose": dose, "days": draw.integers(1, 90, rows), "ward": draw.choice(list("abcd"), rows),
+        "study": draw.choice(STUDY, rows), "sex": draw.choice(["f", "m"], rows), "design": draw.lognormal(2, 1, rows),
+        "patient": draw.integers(0, rows // 2, rows),
+    })  # fmt: skip
+    return frame.with_columns(gap=pl.when(pl.Series(draw.random(rows) < 0.8)).then(pl.Series(dose * 2 + 1)))
+
+
+class Bundle:
+    """What a reader downloaded of one release."""
+
+    def __init__(self, client: httpx.Client, release_id: str) -> None:
+        answer = client.get(f"/v1/releases/{release_id}/bundle.zip")
+        assert answer.status_code == httpx.codes.OK, answer.text
+        self.raw = answer.content
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+            self.entries = {name: archive.read(name) for name in archive.namelist()}
+        self.envelope = self.entries["certificate.dsse.json"]
+        self.body: dict[str, Any] = json.loads(base64.b64decode(json.loads(self.envelope)["payload"]))
+        self.files = {"release.parquet": self.entries["release.parquet"]}
+
+    def report(self, body: dict[str, Any]) -> Report:
+        """What is found of another certificate, signed by a key that the reader trusts."""
+        return verify(self.files, ISSUER.sign(signed_statistics(body)), KEYS)
+
+
+@pytest.fixture(scope="module")
+def bundles(client: httpx.Client) -> Callable[[str], Bundle]:
+    made: dict[str, Bundle] = {}
+
+    def bundle(kind: str) -> Bundle:
+        if kind not in made:
+            asked = {"method": "boxes", "formats": ["parquet", "csv"]} | KINDS[kind]
+            if (base := asked.pop("base", None)) is not None:
+                made_from = {"base_release_id": bundle(base).body["predicate"]["release"]["id"]}
+            else:
+                dataset = upload(client, patients(list(KINDS).index(kind)).write_csv())
+                made_from = {"dataset_id": dataset["id"]}
+            spec = asked | made_from
+            made[kind] = Bundle(client, str(succeed(client, spec)["release_id"]))
+        return made[kind]
+
+    return bundle
+
+
+def moved(pair: list[float], by: float) -> list[float]:
+    return [pair[0] + by, pair[1] + by]
+
+
+def false_of_one(one: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """One statistic, or what is said of its core, with one claim changed; each is false."""
+    parts = one["guaranteed"] if one.get("kind") == "regression" else None
+    pair = one["guaranteed"] if parts is None else parts[-1]
+    if pair is None:
+        return
+    whole = (lambda value: value) if parts is None else (lambda value: [*parts[:-1], value])
+    low, high = pair
+    width, size = high - low, max(abs(low), abs(high), 1e-3)
+    yield "range moved", one | {"guaranteed": whole(moved(pair, 0.01 * size + 1.5 * width))}
+    if width > 1e-9 * size:
+        point = [0.5 * (low + high)] * 2
+        yield "range a point", one | {
+            "guaranteed": whole(point), "inner": whole(point) if one["inner"] else None,
+            "gap": 0.0 if one["inner"] else None, "exact": bool(one["inner"]),
+        }  # fmt: skip
+        for end in (0, 1):
+            nearer = [low + 1e-5 * width * (1 - end), high - 1e-5 * width * end]
+            yield f"end {end} nearer", one | {"guaranteed": whole(nearer)}
+        halved = [low + 0.25 * width, high - 0.25 * width]
+        yield "range halved, and all that is said beside it", one | {
+            "guaranteed": whole(halved), "inner": whole(halved), "gap": 0.0, "exact": True,
+        }  # fmt: skip
+    if one["estimate"] is not None and parts is None:
+        for by in (1e-4 * size, -1e-4 * size, 3.0 * size):
+            yield "estimate moved", one | {"estimate": one["estimate"] + by}
+        yield "linear range moved", one | {"linear": moved(one["linear"], 1e-4 * size)}
+    yield "exact turned", one | {"exact": not one["exact"]}
+    if one["gap"] is not None:
+        yield "gap moved", one | {"gap": one["gap"] + 0.01}
+    if one.get("domain_may_be_empty") is not None:
+        yield "empty turned", one | {"domain_may_be_empty": not one["domain_may_be_empty"]}
+
+
+def false_statistics(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    statistics = body["predicate"]["statistics"]
+    for one in statistics:
+        changed = list(false_of_one(one))
+        if one.get("core") is not None:
+            core = false_of_one({"kind": one["kind"]} | one["core"])
+            changed += [(f"core: {name}", one | {"core": each}) for name, each in core]
+        for name, each in changed:
+            other = copy.deepcopy(body)
+            other["predicate"]["statistics"] = [each]
+            yield f"{one['kind']}({one['of']}): {name}", other
+
+
+Change = Callable[[dict[str, Any], pl.DataFrame], None]
+
+
+def set_k(k: int) -> Change:
+    def change(predicate: dict[str, Any], frame: pl.DataFrame) -> None:
+        predicate["k"] = predicate["parameters"]["k"] = k or int(frame["box"].value_counts()["count"].min()) + 1  # type: ignore[arg-type]
+
+    return change
+
+
+def said(**parameters: Any) -> Change:
+    return lambda predicate, _: predicate["parameters"].update(parameters)
+
+
+def released(**parts: Any) -> Change:
+    return lambda predicate, _: predicate["release"].update(parts)
+
+
+def flag(name: str) -> Change:
+    """Raise a flag that was not, or take one away."""
+
+    def change(predicate: dict[str, Any], _: pl.DataFrame) -> None:
+        predicate["release"]["flags"] = sorted({*predicate["release"]["flags"]} ^ {name})
+
+    return change
+
+
+def tight_with_its_flag(predicate: dict[str, Any], _: pl.DataFrame) -> None:
+    predicate["parameters"]["bounds"] = "tight"
+    predicate["release"]["flags"] = sorted({*predicate["release"]["flags"]} - {"snug-bounds"} | {"tight-bounds"})
+
+
+def rows(by: int) -> Change:
+    return lambda predicate, frame: predicate["release"].update(rows=len(frame) + by)
+
+
+def column(part: str, value: str) -> Change:
+    return lambda predicate, _: predicate["release"]["columns"][1].update({part: value})
+
+
+ANY: dict[str, Change] = {
+    "a row more": rows(1), "a row less": rows(-1), "a million rows": released(rows=1_000_000),
+    "a column of another name": column("name", "income_lo"), "a column of another type": column("type", "boolean"),
+    "no columns": released(columns=[]),
+}  # fmt: skip
+BOXES: dict[str, Change] = {
+    "k 500": set_k(500), "k a little larger": set_k(0), "another k beside the parameters": lambda p, _: p.update(k=2),
+    "another column": said(columns=["dose", "days", "income"]), "nothing anonymized": said(columns=["dose"]),
+    "kept columns that are not there": said(keep=["income"]), "marked": said(rare_records="mark" ),
+    "weighed": said(rare_records="weigh"), "a survey of others": said(survey_weight="days"),
+    "means": said(content="means"), "tight": said(bounds="tight"), "snug": said(bounds="snug"),
+    "tight, with its flag": tight_with_its_flag,
+    "wide boxes": said(minimum_width={"dose": 1000.0}), "a narrow domain": said(domains={"dose": [10.0, 20.0]}),
+    "another grid": said(grid={"dose": 7.7}, bounds="cells"), "sample forms": said(ddof=1),
+    **{f"flag {name}": flag(name) for name in (
+        "tight-bounds", "snug-bounds", "means-inside-boxes", "weighed", "survey-weights", "rare-records-dismissed",
+        "kept-columns-not-counted",
+    )},
+}  # fmt: skip
+OF_KIND: dict[str, dict[str, Change]] = {
+    "cells": {"a wide domain": said(domains={"dose": [-1000, 4000], "days": [0, 200]})},
+    "marked": {"a small core": said(dismiss_at_most=0.0)},
+    "patterns": {"nothing missing": said(missing="drop")},
+    "sensitive": {"l 9": said(l=9), "alpha 0.01": said(alpha=0.01), "t 0": said(t=0.0)},
+    "kept and counted": {"k 40 of classes": set_k(40)},
+}
+#: What is the same of these kinds, by what it says.
+TRUE_OF = {
+    "a survey": {"a survey of others"}, "tight": {"tight, with its flag"},
+    "nominal, tight": {"tight, with its flag"},
+}  # fmt: skip
+
+
+def false_claims(kind: str, bundle: Bundle) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every changed certificate, with what was changed."""
+    changes, statistics = dict(ANY), bundle.body["predicate"]["statistics"]
+    if bundle.body["predicate"]["parameters"]["method"] == "boxes":
+        yield from false_statistics(bundle.body)
+        not_false = TRUE_OF.get(kind, set())
+        if all(one["ddof"] is None for one in statistics[:2]):
+            not_false = not_false | {"sample forms"}  # of which nothing is published
+        changes |= {name: change for name, change in BOXES.items() if name not in not_false}
+    frame = pl.read_parquet(io.BytesIO(bundle.files["release.parquet"]))
+    for name, change in (changes | OF_KIND.get(kind, {})).items():
+        other = copy.deepcopy(bundle.body)
+        other["predicate"]["statistics"] = other["predicate"]["statistics"][:2]
+        before = copy.deepcopy(other)
+        change(other["predicate"], frame)
+        if other != before:
+            yield name, other
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_false_claim_is_caught_and_what_is_true_holds(
+    bundles: Callable[[str], Bundle], kind: str, figures: Callable[..., None]
+) -> None:
+    bundle = bundles(kind)
+    whole = bundle.report(bundle.body)
+    assert (whole.exit_code, whole.problems, whole.unchecked, whole.doubtful) == (0, [], [], [])
+    missed, tried = [], 0
+    for name, body in false_claims(kind, bundle):
+        tried += 1
+        if bundle.report(body).exit_code not in {1, 3}:
+            missed.append(name)
+    figures(claims=tried, missed=len(missed))
+    assert missed == []
+    assert tried >= len(ANY)
+
+
+def test_of_persons_it_is_said_that_they_cannot_be_counted(bundles: Callable[[str], Bundle]) -> None:
+    report = bundles("persons").report(bundles("persons").body)
+    assert any("persons" in each for each in report.beyond_the_file)
+    assert not any("persons" in each for each in bundles("cells").report(bundles("cells").body).beyond_the_file)
+
+
+def test_rows_of_a_box_that_differ_are_caught(bundles: Callable[[str], Bundle]) -> None:
+    """A file that was made so, with a digest that fits it."""
+    bundle = bundles("cells")
+    frame = pl.read_parquet(io.BytesIO(bundle.files["release.parquet"]))
+    one = frame.with_row_index("row").with_columns(
+        pl.when(pl.col("row") == 3).then(pl.col("dose_hi") + 1e-9).otherwise(pl.col("dose_hi")).alias("dose_hi")
+    )
+    buffer = io.BytesIO()
+    one.drop("row").write_parquet(buffer)
+    body = copy.deepcopy(bundle.body)
+    report = verify({"release.parquet": buffer.getvalue()}, ISSUER.sign(body), KEYS)
+    assert any("rows of one box differ" in each for each in report.problems)
+
+
+def run(path: Path, keys: Path) -> int:
+    with pytest.raises(SystemExit) as ended:
+        command([str(path), "--keys", str(keys), "--json"])
+    return int(ended.value.code or 0)
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    made = zipfile.ZipInfo(name)
+    made.create_system, made.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    return made
+
+
+def renamed(name: str, field: int) -> zipfile.ZipInfo:
+    """An entry that some unpackers give the name of an extra field."""
+    made, other = zipfile.ZipInfo(name), b"release.csv"
+    content = b"\x01" + (0).to_bytes(4, "little") + other
+    made.extra = field.to_bytes(2, "little") + len(content).to_bytes(2, "little") + content
+    return made
+
+
+SMUGGLED: dict[str, zipfile.ZipInfo] = {
+    **{name: zipfile.ZipInfo(name) for name in (
+        "./release.csv", "Release.csv", "data/release.csv", "/release.csv", "../release.csv", "release.csv/", "x.csv",
+        "release.parquet.old", "release\\release.csv", "CERTIFICATE.dsse.json", "release.csv ", "sub/", "release.json",
+    )},
+    "a link": link("release.ndjson"), "a second name": renamed("release.ndjson", 0x7075),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*SMUGGLED, "release.csv twice"])
+def test_an_entry_that_would_unpack_over_a_verified_file_is_refused(
+    bundles: Callable[[str], Bundle], client: httpx.Client, tmp_path: Path, name: str
+) -> None:
+    bundle, keys, path = bundles("cells"), tmp_path / "jwks.json", tmp_path / "bundle.zip"
+    keys.write_bytes(client.get("/.well-known/jwks.json").content)
+    path.write_bytes(bundle.raw)
+    assert run(path, keys) == 0
+    entry = SMUGGLED.get(name, zipfile.ZipInfo("release.csv"))
+    with zipfile.ZipFile(path, "a") as archive, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_, **__: None)  # of a name that is there already
+        archive.writestr(entry, b"" if entry.is_dir() else b"box,dose_lo\n1,2\n")
+    assert run(path, keys) == 2
+
+
+def test_a_bundle_without_a_data_file_is_not_checked(
+    bundles: Callable[[str], Bundle], client: httpx.Client, tmp_path: Path
+) -> None:
+    keys, path = tmp_path / "jwks.json", tmp_path / "bundle.zip"
+    keys.write_bytes(client.get("/.well-known/jwks.json").content)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, raw in bundles("cells").entries.items():
+            if not name.startswith("release."):
+                archive.writestr(name, raw)
+    assert run(path, keys) == 2
+
+
+def test_a_certificate_without_a_release_is_unreadable(bundles: Callable[[str], Bundle]) -> None:
+    body = copy.deepcopy(bundles("cells").body)
+    body["predicate"]["release"] = None
+    with pytest.raises(UnreadableError):
+        bundles("cells").report(body)

@@ -1,0 +1,121 @@
+"""l, t and alpha of published columns, counted again box by box.
+
+Notation
+--------
+p_v, q_v : share of value v among the rows of a box, and among all rows.
+t : 1/2 sum |p - q|, or of ordered values the earth mover's 1/(m - 1) sum |cumulated p - q|.
+
+A missing value is none: it counts for no l and in no share.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from surebox_verify.core.types import FloatArray, IntArray
+
+_ROUNDED: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """The rows of a release of boxes, and what is demanded of its sensitive columns.
+
+    Attributes
+    ----------
+    table : with the kept columns.
+    of_row : (rows,), box of each row, numbered from 0.
+    said : how the release was made.
+    """
+
+    table: pa.Table
+    of_row: IntArray
+    said: Mapping[str, Any]
+
+    def problems(self) -> Iterator[str]:
+        """Columns of which a box has too few values, or too much of one."""
+        for name in self._demanded():
+            if name in self._there() and self.table.num_rows:
+                yield from self._wrong(name)
+        for name, apart in (self.said.get("epsilon") or {}).items():
+            if name in self._there() and self.table.num_rows:
+                yield from self._too_near(name, float(apart))
+
+    def beyond_the_file(self) -> Iterator[str]:
+        """Demands about columns that are not published."""
+        names = [*self._demanded(), *(self.said.get("epsilon") or {})]
+        if absent := sorted({name for name in names if name not in self._there()}):
+            demands = [
+                f"{each} of {self.said[each]}" for each in ("l", "t", "alpha") if self.said.get(each) is not None
+            ]
+            yield f"{', '.join(demands)}: the file has no column {', '.join(map(repr, absent))}"
+
+    def _demanded(self) -> Sequence[str]:
+        return [str(each) for each in self.said.get("sensitive") or ()]
+
+    def _there(self) -> set[str]:
+        return {str(each) for each in self.said.get("keep") or ()} & set(self.table.column_names)
+
+    def _wrong(self, name: str) -> Iterator[str]:
+        counts = self._counts(name)
+        rows = counts.sum(axis=1)
+        least, most = self.said.get("l"), self.said.get("alpha")
+        if least is not None and int((counts > 0).sum(axis=1).min()) < int(least):
+            yield f"l: {least} published, a box has {int((counts > 0).sum(axis=1).min())} values of {name!r}"
+        share = counts.max(axis=1) / np.maximum(rows, 1)
+        if most is not None and float(share.max()) > float(most) + _ROUNDED:
+            yield f"alpha: {most} published, one value of {name!r} has {float(share.max()):g} of a box"
+        t = self.said.get("t")
+        if t is not None and (distance := self._distance(name, counts)) > float(t) + _ROUNDED:
+            yield f"t: {t} published, a box is {distance:g} from all rows in {name!r}"
+
+    def _counts(self, name: str) -> FloatArray:
+        """(B, m), rows of each box with each value, in the values' order."""
+        column = self.table.column(name).combine_chunks()
+        order = (self.said.get("ordinal") or {}).get(name)
+        known = column.drop_null()
+        values = pa.array(order).cast(column.type) if order else pc.unique(known).sort()
+        codes = pc.index_in(column, value_set=values).fill_null(-1).to_numpy(zero_copy_only=False)
+        there, boxes = codes >= 0, int(self.of_row.max()) + 1
+        flat = self.of_row[there] * max(len(values), 1) + codes[there]
+        return np.bincount(flat, minlength=boxes * max(len(values), 1)).reshape(boxes, -1).astype(np.float64)
+
+    def _distance(self, name: str, counts: FloatArray) -> float:
+        """T."""
+        rows = counts.sum(axis=1, keepdims=True)
+        apart = counts / np.maximum(rows, 1.0) - counts.sum(axis=0) / max(counts.sum(), 1.0)
+        apart = apart[rows[:, 0] > 0.0]
+        kind = self.table.schema.field(name).type
+        has_order = name in (self.said.get("ordinal") or {}) or (
+            name not in (self.said.get("nominal") or {}) and not (_is_text(kind) or pa.types.is_boolean(kind))
+        )
+        if (self.said.get("t_distance") or {}).get(name, "ordered" if has_order else "equal") == "ordered":
+            steps = max(counts.shape[1] - 1, 1)
+            return float((np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps).max())
+        return float((0.5 * np.abs(apart).sum(axis=1)).max())
+
+    def _too_near(self, name: str, apart: float) -> Iterator[str]:
+        """Boxes with fewer than l values pairwise so far apart."""
+        least = int(self.said.get("l") or 0)
+        values = self.table.column(name).cast(pa.float64(), safe=False).to_numpy()
+        order = np.lexsort((values, self.of_row))
+        count, box, last = 0, -1, 0.0
+        counts = np.zeros(int(self.of_row.max()) + 1, dtype=np.int64)
+        for row in order[~np.isnan(values[order])].tolist():
+            if self.of_row[row] != box:
+                count, box = 0, int(self.of_row[row])
+            if count == 0 or values[row] - last >= apart:
+                count, last = count + 1, float(values[row])
+                counts[box] = count
+        if int(counts.min()) < least:
+            yield f"l: {least} published, a box has {int(counts.min())} values of {name!r} that are {apart:g} apart"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
