@@ -182,6 +182,11 @@ def payload_of(raw: bytes) -> bytes:
     return base64.b64decode(json.loads(raw)["payload"])
 
 
+def issued_at(raw: bytes) -> datetime:
+    """When an envelope of ours says that it was issued."""
+    return datetime.fromisoformat(json.loads(payload_of(raw))["predicate"]["issued_at"])
+
+
 def _exact(value: Any) -> Any:
     """The same JSON with every integer that a double may not hold as text: RFC 8785 has none."""
     if isinstance(value, Mapping):

@@ -90,7 +90,9 @@ def read_key_set(*, database: Database) -> dict[str, Any]:
     return {"keys": keys}
 
 
-def read_revocations(*, database: Database, settings: Settings, at_last_change: bool = False) -> Signed:
+def read_revocations(
+    *, database: Database, settings: Settings, at_last_change: bool = False, not_before: datetime | None = None
+) -> Signed:
     """Certificates of releases that are no longer published, and signing keys, as a signed list, made anew each minute.
 
     The list is of all owners and holds digests only: they say nothing to whoever does not hold the certificate.
@@ -101,6 +103,8 @@ def read_revocations(*, database: Database, settings: Settings, at_last_change: 
         What is revoked, and what signs.
     at_last_change
         Say that it is as of the last change rather than of this minute: the same list has the same bytes.
+    not_before
+        When a certificate was issued that the list is read with: it is no older than that.
 
     Raises
     ------
@@ -119,6 +123,7 @@ def read_revocations(*, database: Database, settings: Settings, at_last_change: 
     lost = sorted((each.id, each.revoked_at) for each in known if each.revoked_at is not None)
     changes = [each.created_at for each in known if each.id in signing]
     changes += [since for _, since in (*listed, *lost)] if at_last_change else [minute]
+    changes += [] if not_before is None else [not_before]
     body: dict[str, Any] = {
         "issued_at": _text(max(changes)),
         "revoked_keys": [{"key": key_id, "revoked_at": _text(since)} for key_id, since in lost],

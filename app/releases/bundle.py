@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import rfc8785
 
-from app.certificates.issue import canonical_statistics
+from app.certificates.issue import canonical_statistics, issued_at
 from app.certificates.read import read_certificate, read_key_set, read_revocations, read_timestamp
 from app.contracts.releases import Release, ReleaseFormat, ReleaseState
 from app.db.repositories.release_access import Viewer
@@ -106,7 +106,8 @@ def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Ite
     try:
         certificate = read_certificate(**mine).body
         yield _held("certificate.dsse.json", "The certificate of the release", _ENVELOPE, certificate)
-        revoked = read_revocations(database=database, settings=settings, at_last_change=True).body
+        made: dict[str, Any] = {"database": database, "settings": settings, "not_before": issued_at(certificate)}
+        revoked = read_revocations(**made, at_last_change=True).body
         yield _held("revocations.dsse.json", "Certificates revoked by then", _ENVELOPE, revoked)
         stamp = read_timestamp(**mine).body
         yield _held("certificate.tsr", "When an authority saw the certificate (RFC 3161)", _TIMESTAMP, stamp)
