@@ -16,7 +16,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuasiIdentifier:
-    """One quasi-identifier: its name, and the columns that it lies in."""
+    """One quasi-identifier: its name, and the columns that it lies in.
+
+    A set comes first, the class of the hierarchy that holds it after it: the class says less than the set beside it.
+    """
 
     name: str
     form: Form
@@ -43,6 +46,8 @@ def understood(name: str, columns: Collection[str]) -> QuasiIdentifier | None:
         if name.endswith(ending) and name in columns:
             base = name.removesuffix(ending)
     bounds = (f"{base}{_LOWER}", f"{base}{_UPPER}")
+    if base in columns and f"{base}{_SET}" in columns:
+        return QuasiIdentifier(base, Form.SET, (f"{base}{_SET}", base))
     if name in columns and (name == base or name == f"{base}{_SET}"):
         return QuasiIdentifier(base, Form.PLAIN if name == base else Form.SET, (name,))
     if all(one in columns for one in bounds):

@@ -11,7 +11,7 @@ import pytest
 
 from app.contracts.quasi_identifiers import Form, all_understood, understood
 from tests.algorithms.tables.slow import Table, measures
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import released, succeed, upload
 
 QI = ["age", "zone", "job"]
 
@@ -113,6 +113,42 @@ def test_bounds_and_sets_are_one_quasi_identifier_however_they_are_named(
     assert understood("x_lo", columns).form is Form.PLAIN
     assert understood("town", columns) is None
     assert [one.name for one in all_understood(["job", "age_hi", "age"], columns)] == ["job", "age"]
+
+
+def test_a_class_beside_its_set_says_nothing_in_its_place(client: httpx.Client) -> None:
+    """A class of a hierarchy is one name for many sets: the audit goes by the sets."""
+    rng = np.random.default_rng(3)
+    rows = [[town, group, "*"] for group, towns in (("north", "abcde"), ("south", "vwxyz")) for town in towns]
+    frame = pl.DataFrame({"age": rng.integers(18, 60, 90), "town": rng.choice([row[0] for row in rows], 90)})
+    dataset_id = upload(client, frame.write_csv())["id"]
+    spec = {
+        "method": "boxes",
+        "dataset_id": dataset_id,
+        "columns": ["age", "town"],
+        "k": 4,
+        "bounds": "tight",
+        "statistics": [{"kind": "mean", "of": ["age"]}],
+    }
+    job = succeed(client, spec | {"nominal": {"town": {"hierarchy": {"rows": rows}}}})
+    shown = released(client, job)
+    sets = pl.Series([json.dumps(sorted(members)) for members in shown["town_set"].to_list()])
+    assert shown["town"].n_unique() < sets.n_unique(), "classes would tell less"
+    alone = shown.select("age_lo", "age_hi", town_set=sets)
+    expected = audit(client, upload(client, alone.write_csv())["id"], quasi_identifiers=["age", "town"])
+    by_release = {"method": "table", "release_id": job["release_id"]}
+    for names in (["age", "town"], ["age", "town_set"], ["town_set", "age_lo", "town"]):
+        found = succeed(client, by_release | {"quasi_identifiers": names}, kind="audits")["result"]
+        assert (found["k"], found["classes"], found["risk"]) == (expected["k"], expected["classes"], expected["risk"])
+        assert found["utility"]["ncp"] == pytest.approx(expected["utility"]["ncp"])
+    again = alone.with_columns(town=shown["town"])
+    assert audit(client, upload(client, again.write_csv())["id"], quasi_identifiers=["age", "town"])["k"] == found["k"]
+
+
+def test_a_column_that_is_only_called_a_set_is_another_one(client: httpx.Client) -> None:
+    """`town_set` has no sets: who names `town` asks about that column alone."""
+    frame = pl.DataFrame({"town": ["a"] * 4 + ["b"] * 4, "town_set": [*"stuvwxyz"]})
+    dataset_id = upload(client, frame.write_csv())["id"]
+    assert audit(client, dataset_id, quasi_identifiers=["town"])["k"] == 4
 
 
 def test_demands_are_answered_and_what_fails_is_a_finding(

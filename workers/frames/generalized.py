@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
 from workers.algorithms.tables.classes import classes, grouped
 from workers.frames.codes import coded
-from workers.frames.quasi_identifiers import as_numbers, members_of
+from workers.frames.quasi_identifiers import as_it_is, as_numbers, members_of
 from workers.frames.sets import MISSING
 
 #: The column of a release of boxes in which they are numbered.
@@ -85,6 +85,7 @@ def generalized(
     names = dict.fromkeys(name for one in wanted for name in one.columns)
     with pq.ParquetFile(path, pre_buffer=False) as file:
         table = file.read(columns=list({**names, **({} if numbered is None else {numbered: None})}))
+    wanted = [as_it_is(one, table) for one in wanted]
     table, of_row = _once(table, wanted, numbered)
     codes, bounds, sets, books = [], [], [], []
     bounded = [one for one in wanted if one.form is Form.BOUNDS]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,14 +49,39 @@ def cells(path: Path, wanted: Sequence[QuasiIdentifier]) -> list[Cells]:
     names = [name for one in wanted for name in one.columns]
     with pq.ParquetFile(path, pre_buffer=False) as file:
         table = file.read(columns=list(dict.fromkeys(names)))
-    return [_cells(one, [table.column(name) for name in one.columns]) for one in wanted]
+    there = [as_it_is(one, table) for one in wanted]
+    return [_cells(one, [table.column(name) for name in one.columns]) for one in there]
+
+
+def as_it_is(one: QuasiIdentifier, table: pa.Table) -> QuasiIdentifier:
+    """A quasi-identifier by what its columns hold: beside a column of its name, one that is called a set may be none.
+
+    Parameters
+    ----------
+    one
+        As its names have it.
+    table
+        With its columns.
+    """
+    if one.form is not Form.SET or len(one.columns) == 1 or _has_sets(table.column(one.columns[0])):
+        return one
+    return QuasiIdentifier(one.name, Form.PLAIN, one.columns[1:])
+
+
+def _has_sets(column: pa.ChunkedArray) -> bool:
+    """Whether cells are lists, or written as JSON arrays."""
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return True
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    return all(_array(text) is not None for text in coded(column).values.to_pylist())
 
 
 def _cells(one: QuasiIdentifier, columns: list[pa.ChunkedArray]) -> Cells:
     if one.form is Form.BOUNDS:
         return _bounds(columns[0], columns[1])
     if one.form is Form.SET:
-        return _sets(columns[0])
+        return _sets(columns[0]) if len(columns) == 1 else _beside(_sets(columns[0]), coded(columns[1]).codes)
     found = coded(columns[0])
     return Cells(found.codes, len(found.values), (found.codes < 0).astype(np.float64))
 
@@ -88,6 +114,14 @@ def _sets(column: pa.ChunkedArray) -> Cells:
     return Cells(codes, len(members), share[codes])
 
 
+def _beside(sets: Cells, classes: Codes) -> Cells:
+    """Sets with a class beside each: equal where both are. In a release of boxes the class follows from the set."""
+    both = (sets.codes.astype(np.int64) + 1) * (int(classes.max(initial=-1)) + 2) + classes + 1
+    seen, codes = np.unique(both, return_inverse=True)
+    missing = int(bool(len(seen)) and seen[0] == 0)
+    return Cells((codes - missing).astype(np.int32), len(seen) - missing, sets.certainty)
+
+
 def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozenset[str]]]:
     """A column of values or sets as codes, and for each code the values that it allows, as text, `MISSING` among them.
 
@@ -107,10 +141,16 @@ def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozens
 
 def _members(text: str) -> frozenset[str]:
     """Members of a set that was written as a JSON array; any other text is a single value."""
+    found = _array(text)
+    if found is None:
+        return frozenset({text})
+    return frozenset(MISSING if one is None else one if isinstance(one, str) else json.dumps(one) for one in found)
+
+
+def _array(text: str) -> list[Any] | None:
+    """A JSON array; None of any other text."""
     try:
         found = json.loads(text)
     except ValueError:
-        return frozenset({text})
-    if not isinstance(found, list):
-        return frozenset({text})
-    return frozenset(MISSING if one is None else one if isinstance(one, str) else json.dumps(one) for one in found)
+        return None
+    return found if isinstance(found, list) else None
