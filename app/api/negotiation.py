@@ -10,7 +10,7 @@ from app.errors import NotAcceptableError
 #: Which of several formats that suit alike is sent.
 PREFERENCE: Final = (
     ReleaseFormat.CSV,
-    ReleaseFormat.CSV_ESCAPED,
+    ReleaseFormat.CSV_EXCEL,
     ReleaseFormat.PARQUET,
     ReleaseFormat.NDJSON,
     ReleaseFormat.CSV_GZ,

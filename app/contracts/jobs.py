@@ -11,7 +11,7 @@ from app.contracts.examples import Examples
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
-from app.contracts.releases import DEFAULT_FORMATS, Formats, Publish
+from app.contracts.releases import DEFAULT_FORMATS, Delimiter, Formats, Publish
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 
 
@@ -90,9 +90,11 @@ class DatasetJobSpec(JobSpec):
 class ReleasingSpec(DatasetJobSpec):
     """A specification of a job that makes a release."""
 
-    version: ClassVar[int] = 6  # 2: `formats`; 3: `publish`, `gate`, `allow_repeat`; 4, 5, 6: more of `gate`
+    #: 2: `formats`; 3: `publish`, `gate`, `allow_repeat`; 4, 5, 6: more of `gate`; 7: `csv.excel`, `delimiter`.
+    version: ClassVar[int] = 7
 
     formats: Formats = DEFAULT_FORMATS
+    delimiter: Delimiter = ","
     publish: Publish = Field(
         default=Publish.AUTO, description="`auto`: at once, unless a finding stands; `draft`: when it is asked for."
     )

@@ -43,7 +43,7 @@ class ReleaseFormat(StrEnum):
     PARQUET = "parquet"
     NDJSON = "ndjson"
     CSV_GZ = "csv.gz"
-    CSV_ESCAPED = "csv.escaped"
+    CSV_EXCEL = "csv.excel"
 
 
 #: What a release is made in where nobody asks for anything else.
@@ -61,11 +61,21 @@ Formats = Annotated[
     tuple[ReleaseFormat, ...],
     Field(
         min_length=1,
-        description="Formats of the release, made with it. `csv.gz` is `csv` compressed; in `csv.escaped` text that a "
-        "spreadsheet would run as a formula begins with an apostrophe.",
+        description="Formats of the release, made with it. `csv.gz` is `csv` compressed; `csv.excel` is for "
+        "spreadsheets: a byte order mark, texts in quotes, an apostrophe before what would run as a formula, and "
+        "`delimiter` between fields.",
     ),
     AfterValidator(_different),
 ]
+
+#: Between the fields of `csv.excel`: a spreadsheet takes what its own language has.
+Delimiter = TypeAliasType(
+    "Delimiter",
+    Annotated[
+        Literal[",", ";", "\t"],
+        Field(description="What separates fields of `csv.excel`: `;` where a spreadsheet has decimal commas."),
+    ],
+)
 
 
 class ReleaseColumn(Contract):

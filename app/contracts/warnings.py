@@ -39,7 +39,7 @@ class WarningCode(StrEnum):
     NEARLY_BOOLEAN = ("nearly_boolean", "Dataset: the same with `true` and `false`.")
     SPREADSHEET_CELLS = (
         "spreadsheet_cells",
-        "Dataset: text that a spreadsheet would run as a formula. The format `csv.escaped` of a release disarms it.",
+        "Dataset: text that a spreadsheet would run as a formula. The format `csv.excel` of a release disarms it.",
     )
     COLUMN_NEVER_CUT = (
         "column_never_cut",

@@ -57,8 +57,10 @@ def test_lists_are_lists_and_in_csv_json_arrays(tmp_path: Path) -> None:
     assert [None if cell is None else list(cell) for cell in whole["of_set"]] == expected
     lines = files[ReleaseFormat.NDJSON].path.read_text().splitlines()
     assert [json.loads(line)["of_set"] for line in lines] == expected
-    for name in (ReleaseFormat.CSV, ReleaseFormat.CSV_GZ, ReleaseFormat.CSV_ESCAPED):
+    for name in (ReleaseFormat.CSV, ReleaseFormat.CSV_GZ, ReleaseFormat.CSV_EXCEL):
         table = pd.read_csv(files[name].path, keep_default_na=False, compression="gzip" if name == "csv.gz" else None)
-        assert [json.loads(cell) if cell else None for cell in table["of_set"]] == expected
+        disarmed = {'é"=,': "é\"'=,", "=x": "'=x"} if name == "csv.excel" else {}
+        shown = [cell and [disarmed.get(one, one) for one in cell] for cell in expected]
+        assert [json.loads(cell) if cell else None for cell in table["of_set"]] == shown
         assert [json.loads(cell) for cell in table["self"]] == [[1, 2], [3], [3], [1, 2], [1, 2]]
         assert table["day"].tolist() == ["1970-01-01", "", "", "1970-01-01", "1970-01-01"]

@@ -130,7 +130,7 @@ def told(tmp_path: Path, cells: list[str], **options: object) -> list[tuple[str,
         (["13.1.2020", "1.2.2020"], "nearly_date", ["`date_format=%d.%m.%Y`", "2 of its 2"]),
         (["1/13/2020", "1/2/2020"], "nearly_date", ["`date_format=%m/%d/%Y`"]),
         (["true", "False", "perhaps"], "nearly_boolean", ["1 of its 3"]),
-        (["=cmd", "word", "@x", "-", "+SUM"], "spreadsheet_cells", ["3 cells of column 2", "csv.escaped"]),
+        (["=cmd", "word", "@x", "-", "+SUM"], "spreadsheet_cells", ["3 cells of column 2", "csv.excel"]),
     ],
 )
 def test_what_looks_wrong_is_said_with_the_option_that_mends_it(

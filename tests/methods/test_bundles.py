@@ -17,7 +17,7 @@ from tests.service import Service
 
 RECORDS = [(20 + i * 7 % 53, 1000 + i * 37 % 991, "ab"[i % 2]) for i in range(200)]
 CSV = "age,income,town\n" + "".join(f"{age},{income},{town}\n" for age, income, town in RECORDS)
-FORMATS = ["parquet", "csv", "ndjson", "csv.gz", "csv.escaped"]
+FORMATS = ["parquet", "csv", "ndjson", "csv.gz", "csv.excel"]
 
 
 @pytest.fixture(scope="module")

@@ -40,9 +40,9 @@ def test_three_formats_unless_others_are_asked_for(client: httpx.Client, texts: 
 
 
 def test_compressed_and_escaped_csv(client: httpx.Client, texts: str) -> None:
-    job = succeed(client, spec(texts, formats=["csv.gz", "csv.escaped", "csv"]))
+    job = succeed(client, spec(texts, formats=["csv.gz", "csv.excel", "csv"]))
     sums = client.get(f"/v1/releases/{job['release_id']}").json()["sha256"]
-    assert set(sums) == {"csv.gz", "csv.escaped", "csv"}
+    assert set(sums) == {"csv.gz", "csv.excel", "csv"}
     files = {name: download(client, job, name) for name in sums}
     for name, answer in files.items():
         assert answer.status_code == 200
@@ -50,13 +50,13 @@ def test_compressed_and_escaped_csv(client: httpx.Client, texts: str) -> None:
         assert hashlib.sha256(answer.content).hexdigest() == sums[name] == answer.headers["etag"].strip('"')
     assert files["csv.gz"].headers["content-type"] == "application/gzip"
     assert files["csv.gz"].headers["content-disposition"].endswith('.csv.gz"')
-    assert files["csv.escaped"].headers["content-disposition"].endswith('.escaped.csv"')
+    assert files["csv.excel"].headers["content-disposition"].endswith('.excel.csv"')
     assert gzip.decompress(files["csv.gz"].content) == files["csv"].content
 
     def rows(name: str) -> list[list[str]]:
-        return list(csv.reader(io.StringIO(files[name].text, newline="")))
+        return list(csv.reader(io.StringIO(files[name].content.decode("utf-8-sig"), newline="")))
 
-    plain, escaped = rows("csv"), rows("csv.escaped")
+    plain, escaped = rows("csv"), rows("csv.excel")
     assert {row[2] for row in plain[1:]} == set(TEXTS)
     assert any(float(row[0]) < 0 for row in plain[1:]), "numbers below zero stay numbers"
     assert escaped[0] == ["x", "'=y", "word"]

@@ -114,7 +114,7 @@ def test_the_api_does_not_grow_with_a_download(published: Releases) -> None:
     assert peak - before < 30 * MEGABYTE
 
 
-FILES = {"csv": CSV, "parquet": b"PAR1", "ndjson": b"{}\n", "csv.gz": b"\x1f\x8b", "csv.escaped": b"box\n"}
+FILES = {"csv": CSV, "parquet": b"PAR1", "ndjson": b"{}\n", "csv.gz": b"\x1f\x8b", "csv.excel": b"box\n"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ FILES = {"csv": CSV, "parquet": b"PAR1", "ndjson": b"{}\n", "csv.gz": b"\x1f\x8b
         ("application/x-ndjson, text/csv;q=0.5", FILES, "ndjson"),
         ("application/x-ndjson;q=0.1, text/*", FILES, "csv"),
         ("text/csv;q=0, */*;q=0.1", FILES, "parquet"),
-        ("text/csv", ["csv.escaped", "parquet"], "csv.escaped"),
+        ("text/csv", ["csv.excel", "parquet"], "csv.excel"),
         ("APPLICATION/GZIP ; q=1.0", FILES, "csv.gz"),
         ("text/csv;q=banana", FILES, "csv"),
         ("text/html", FILES, None),

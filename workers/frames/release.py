@@ -3,18 +3,19 @@
 Equal columns give equal bytes. Floats are the shortest texts that read back as the same double; NaN is missing in all
 three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none. A missing cell is
 empty in CSV and `null` in NDJSON. A list is a list in Parquet and NDJSON, and the text of a JSON array in CSV.
-``csv.gz`` is the CSV file compressed; in ``csv.escaped`` texts and names that a spreadsheet would run as formulas begin
-with an apostrophe.
+``csv.gz`` is the CSV file compressed. ``csv.excel`` is for spreadsheets: a byte order mark, by which they know UTF-8;
+every text and name in quotes; an apostrophe before what would run as a formula, quotes or not, and inside a text where
+it would begin a cell of its own if the file were read with another separator.
 """
 
 import gzip
 import hashlib
 import io
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self, cast
 
@@ -33,8 +34,14 @@ from workers.frames.rows import Columns, Rows, Run
 _TEXT_ROWS: Final = 1 << 14
 #: Lines that are joined at once: memory that is in use anyway.
 _LINES: Final = 1 << 11
-#: Text that a spreadsheet runs as a formula when it opens a CSV file; a lone sign is none.
-FORMULA: Final = r"(?s)^[=+\-@\t\r]."
+_SIGNS: Final = r"[=+\-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}]"
+_BLANKS: Final = r"\s\p{Cc}\p{Cf}"
+#: Text that a spreadsheet runs as a formula when it opens a CSV file: blanks and what is not seen may stand before the
+#: sign, which may be full-width; a lone sign is none.
+FORMULA: Final = rf"(?s)^(?:[\t\r\n]|[{_BLANKS}]*{_SIGNS})."
+#: The same inside a text, after what another reader of the file may take for the end of a cell.
+_INSIDE: Final = rf'([,;|\t\r\n"][{_BLANKS}"]*)({_SIGNS})'
+_BYTE_ORDER_MARK: Final = "\ufeff".encode()
 
 
 class _HashedFile(io.RawIOBase):
@@ -70,7 +77,7 @@ class _HashedFile(io.RawIOBase):
 
 
 def write_release(
-    columns: Columns, folder: Path, formats: Sequence[ReleaseFormat] = DEFAULT_FORMATS
+    columns: Columns, folder: Path, formats: Sequence[ReleaseFormat] = DEFAULT_FORMATS, *, delimiter: str = ","
 ) -> dict[ReleaseFormat, WrittenFile]:
     """Write the rows of a release, run after run in all formats at once.
 
@@ -82,6 +89,8 @@ def write_release(
         Where to write `release.<format>`; it exists.
     formats
         What to write beside Parquet, which audits and questions read and which is always written.
+    delimiter
+        Of ``csv.excel``.
 
     Returns
     -------
@@ -91,6 +100,8 @@ def write_release(
     rows = Rows(columns)
     units = rows.each_unit()
     kinds = {name: _WRITERS[name] for name in {*formats, ReleaseFormat.PARQUET}}
+    if ReleaseFormat.CSV_EXCEL in kinds:
+        kinds[ReleaseFormat.CSV_EXCEL] = partial(_CsvExcel, delimiter=delimiter)
     files = {name: _HashedFile(folder / f"release.{name}") for name in kinds}
     with ExitStack() as stack:
         writers = [stack.enter_context(kind(rows.empty, files[name], units)) for name, kind in kinds.items()]
@@ -150,6 +161,9 @@ class _Text(_Writer):
 
 
 class _Csv(_Text):
+    _style = "necessary"
+    _delimiter = ","
+
     def __enter__(self) -> Self:
         self._append(self._text(self._shown(self._empty.flat), header=True))
         return super().__enter__()
@@ -158,12 +172,11 @@ class _Csv(_Text):
         for piece in self._shown(part.flat).iter_slices(_TEXT_ROWS):
             yield self._text(piece, header=False)
 
-    @staticmethod
-    def _text(rows: pl.DataFrame, *, header: bool) -> bytes:
+    def _text(self, rows: pl.DataFrame, *, header: bool) -> bytes:
         # In a file of one column an empty line could be taken for the end of the file: there, everything is quoted.
-        style: Any = "always" if rows.width == 1 else "necessary"
+        style: Any = "always" if rows.width == 1 else self._style
         buffer = io.BytesIO()
-        rows.write_csv(buffer, include_header=header, quote_style=style)
+        rows.write_csv(buffer, include_header=header, quote_style=style, separator=self._delimiter)
         return buffer.getvalue()
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -186,19 +199,34 @@ class _CsvGz(_Csv):
         super().__exit__(*exception)
 
 
-class _CsvEscaped(_Csv):
+class _CsvExcel(_Csv):
+    _style = "non_numeric"
+
+    def __init__(self, empty: Run, file: _HashedFile, units: Run | None, delimiter: str) -> None:
+        super().__init__(empty, file, units)
+        self._delimiter = delimiter
+
+    def __enter__(self) -> Self:
+        self._append(_BYTE_ORDER_MARK)
+        return super().__enter__()
+
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
         texts = rows.select(cs.string() | cs.categorical() | cs.enum()).columns
         shown = [rows.get_column(name).cast(pl.String) for name in texts]
-        runs = [text.str.contains(FORMULA).fill_null(value=False) for text in shown]
-        escaped = [("'" + text).zip_with(run, text).alias(text.name) for text, run in zip(shown, runs, strict=True)]
-        return rows.with_columns(escaped).rename(_escaped_names(rows.columns))
+        return rows.with_columns([_disarmed(text) for text in shown]).rename(_escaped_names(rows.columns))
+
+
+def _disarmed(texts: pl.Series) -> pl.Series:
+    """Texts that no spreadsheet runs, whole or in parts."""
+    runs = texts.str.contains(FORMULA).fill_null(value=False)
+    inside = texts.str.replace_all(_INSIDE, "${1}'${2}")
+    return ("'" + inside).zip_with(runs, inside).alias(texts.name)
 
 
 def _escaped_names(names: Sequence[str]) -> dict[str, str]:
     """Names as they are to stand in the header, each still a name of its own."""
-    escaped = {name: f"'{name}" for name in names if re.search(FORMULA, name)}
-    return {name: shown for name, shown in escaped.items() if shown not in names}
+    shown = _disarmed(pl.Series(names, dtype=pl.String)).to_list()
+    return {name: one for name, one in zip(names, shown, strict=True) if one != name and one not in names}
 
 
 class _Ndjson(_Text):
@@ -225,10 +253,10 @@ class _Parquet(_Writer):
         super().__exit__(*exception)
 
 
-_WRITERS: Final[Mapping[ReleaseFormat, type[_Writer]]] = {
+_WRITERS: Final[Mapping[ReleaseFormat, Callable[..., _Writer]]] = {
     ReleaseFormat.CSV: _Csv,
     ReleaseFormat.PARQUET: _Parquet,
     ReleaseFormat.NDJSON: _Ndjson,
     ReleaseFormat.CSV_GZ: _CsvGz,
-    ReleaseFormat.CSV_ESCAPED: _CsvEscaped,
+    ReleaseFormat.CSV_EXCEL: _CsvExcel,
 }

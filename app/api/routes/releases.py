@@ -53,7 +53,7 @@ IfRange = Annotated[str | None, Header(alias="If-Range", description="Send the r
 _SHARING = frozenset({Scope.RELEASES_PUBLISH})
 _READING = frozenset({Scope.RELEASES_READ})
 #: Where the name of a format is not how its files end.
-_SUFFIXES = {ReleaseFormat.CSV_ESCAPED: "escaped.csv"}
+_SUFFIXES = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
 _TEXT = r"^[^\x00]{1,200}$"
 _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 

@@ -41,7 +41,7 @@ MEDIA_TYPES: Final = {
     ReleaseFormat.PARQUET: "application/vnd.apache.parquet",
     ReleaseFormat.NDJSON: "application/x-ndjson",
     ReleaseFormat.CSV_GZ: "application/gzip",
-    ReleaseFormat.CSV_ESCAPED: "text/csv; charset=utf-8",
+    ReleaseFormat.CSV_EXCEL: "text/csv; charset=utf-8",
 }
 _ETAG: Final = {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}
 _RANGE: Final = {"schema": {"type": "string"}, "description": "Which bytes these are, and of how many."}

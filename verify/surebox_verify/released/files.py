@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Sequence
 
@@ -24,7 +25,8 @@ def format_of(name: str) -> str:
         It is none of a release's.
     """
     for ending, found in {
-        ".parquet": "parquet", ".csv.gz": "csv.gz", ".csv": "csv", ".csv.escaped": "csv", ".ndjson": "ndjson",
+        ".parquet": "parquet", ".csv.gz": "csv.gz", ".csv.excel": "csv.excel", ".excel.csv": "csv.excel", ".csv": "csv",
+        ".ndjson": "ndjson",
     }.items():  # fmt: skip
         if name.lower().endswith(ending):
             return found
@@ -40,7 +42,9 @@ def names_in(data: bytes, file_format: str) -> list[str]:
         if file_format == "ndjson":
             first = data[: data.find(b"\n") + 1] or data
             return list(ndjson.read_json(pa.BufferReader(first)).column_names)
-        return list(csv.open_csv(pa.BufferReader(_unpacked(data, file_format))).schema.names)
+        parse = csv.ParseOptions(delimiter=_delimiter(data) if file_format == "csv.excel" else ",")
+        names = csv.open_csv(pa.BufferReader(_unpacked(data, file_format)), parse_options=parse).schema.names
+        return [name.removeprefix(_ESCAPE) if file_format == "csv.excel" else name for name in names]
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _unreadable(error) from None
 
@@ -101,12 +105,13 @@ def _parquet(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Tabl
         return file.read(columns=there)
 
 
-def _csv(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
-    there = csv.open_csv(pa.BufferReader(data)).schema.names
+def _csv(data: bytes, names: Sequence[str], flags: Sequence[str], delimiter: str = ",") -> pa.Table:
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
     shown = {name: name if name in there else _ESCAPE + name for name in (*names, *flags)}
     kinds = {each: pa.bool_() if name in flags else pa.float64() for name, each in shown.items() if each in there}
     types = csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
-    table = csv.read_csv(pa.BufferReader(data), convert_options=types)
+    table = csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=types)
     back = {each: name for name, each in shown.items()}
     return table.rename_columns([back[each] for each in table.column_names])
 
@@ -115,6 +120,13 @@ def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table
     schema = pa.schema([*((name, pa.float64()) for name in names), *((name, pa.bool_()) for name in flags)])
     options = ndjson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     return ndjson.read_json(pa.BufferReader(data), parse_options=options)
+
+
+def _delimiter(data: bytes) -> str:
+    """What separates names in a header that has all of them in quotes."""
+    header = re.match(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"(.)', data, re.DOTALL)
+    found = header.group(1).decode("latin-1") if header else ","
+    return found if found in ",;\t" else ","
 
 
 def _unpacked(data: bytes, file_format: str) -> bytes:
@@ -129,5 +141,6 @@ _READERS = {
     "parquet": _parquet,
     "csv": _csv,
     "csv.gz": lambda data, names, flags: _csv(_unpacked(data, "csv.gz"), names, flags),
+    "csv.excel": lambda data, names, flags: _csv(data, names, flags, _delimiter(data)),
     "ndjson": _ndjson,
 }

@@ -15,7 +15,7 @@ from workers.frames.upload.inference import NEEDED, lexeme
 
 #: Warnings of one kind beyond this number are counted, not made.
 _MANY: Final = 20
-_SPREADSHEET: Final = "begin with `=`, `+`, `-`, `@` or a tab: a spreadsheet may run them; releases have `csv.escaped`"
+_SPREADSHEET: Final = "begin with `=`, `+`, `-`, `@` or a tab: a spreadsheet may run them; releases have `csv.excel`"
 _KINDS: Final = {
     WarningCode.NEARLY_NUMERIC: ("number", "numbers"),
     WarningCode.NEARLY_DATE: ("date", "days"),

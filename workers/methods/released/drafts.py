@@ -52,7 +52,7 @@ def release_draft(
     return ReleaseDraft(
         rows=height(next(iter(whole.values()))),
         columns=[{"name": name, "type": types.get(name) or known[name]} for name in whole],
-        files=write_release(whole, job.scratch, formats),
+        files=write_release(whole, job.scratch, formats, delimiter=job.spec.get("delimiter", ",")),
         flags=flags,
         statistics=statistics,
         parameters=parameters,
