@@ -1,8 +1,10 @@
 """Audits of releases together and of what they leave: `composition`, `determination`."""
 
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
+from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Share, check_different
@@ -13,6 +15,25 @@ from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.table_results import AskedColumn
+
+
+def _joined(columns: Any) -> str:
+    return "mapping" if isinstance(columns, Mapping) else "names"
+
+
+#: Names of columns, or by their earlier names those that the original has for them.
+JoiningColumns = TypeAliasType(
+    "JoiningColumns",
+    Annotated[
+        Annotated[tuple[ColumnName, ...], Field(max_length=60), Tag("names")]
+        | Annotated[dict[ColumnName, ColumnName], Field(max_length=60), Tag("mapping")],
+        Discriminator(_joined),
+        Field(
+            description="Names of columns; or by the names in earlier data, or in tables of others, what the original "
+            "calls the same columns."
+        ),
+    ],
+)
 
 
 class CompositionDemands(Contract):
@@ -32,6 +53,7 @@ class CompositionSpec(JobSpec):
     """What several releases of the same data tell together."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # 2: `columns` as a mapping
     examples: ClassVar[Examples] = {
         "what a release and those before it tell together": {
             "release_ids": [RELEASE],
@@ -52,13 +74,13 @@ class CompositionSpec(JobSpec):
         default=(), max_length=50, description="Tables of the same persons that others released, uploaded here."
     )
     dataset_id: DatasetId | None = Field(
-        default=None, description="The original that they are all of; default: that of the releases."
+        default=None, description="The original, as it is today; default: that of the newest of the releases."
     )
-    columns: tuple[ColumnName, ...] = Field(
+    columns: JoiningColumns = Field(
         default=(),
-        max_length=60,
         description="Columns that join the tables of `dataset_ids` to the original: as they are, as bounds or as sets; "
-        "a table is joined by those that it has.",
+        "a table is joined by those that it has. As a mapping: old names to those of the original, also of columns "
+        "that were renamed or recoded since a release; whether that can be is checked.",
     )
     k: float | None = Field(
         default=None,
@@ -96,7 +118,10 @@ class CompositionResult(AuditResult):
     records: int = Field(description="Records of the original that are in some release.")
     releases: int = Field(description="Releases and tables that were composed.")
     k: float = Field(description="Persons that are to remain.")
-    least: float = Field(description="Persons that remain: the least of what follows.")
+    least: float = Field(description="Persons that remain: the least of what follows; 1 where one cannot be placed.")
+    unplaced: int = Field(default=0, description="Persons of whom it cannot be told where they were in some release.")
+    new: int = Field(default=0, description="Persons of the original who were not in the data of some release.")
+    left: int = Field(default=0, description="Persons of a release's data who are no more in the original.")
     groups: int = Field(description="Sets of records that agree in all boxes.")
     overlay: int | None = Field(description="Persons in the smallest such set; null: no release has boxes.")
     overlay_below: float | None = Field(description="Share of the persons in sets of fewer than k.")
@@ -104,7 +129,9 @@ class CompositionResult(AuditResult):
     candidates_below: float | None = Field(description="Share of the persons with fewer than k of them.")
     expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
     expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
-    changed: int | None = Field(description="Fewest rows by which a box and today's records differ; null: none.")
+    changed: int | None = Field(
+        description="Fewest rows by which a box differs from today's records, or between versions; null: by none."
+    )
     sensitive: tuple[ComposedColumn, ...] = Field(
         description="By column; empty where all rows are the original's or follow them: they make no groups."
     )

@@ -61,6 +61,8 @@ class ReleaseInput:
     key: str | None = None
     sha256: str = ""
     link_key: str | None = None
+    #: When it was made, in seconds; None where that does not matter.
+    made_at: float | None = None
 
     @property
     def linked(self) -> bool:

@@ -15,7 +15,8 @@ DEFAULT_K: Final = 5.0
 def fill_composition(spec: CompositionSpec, given: Given) -> CompositionSpec:
     """The specification with the releases' original, and with their least k."""
     releases = listed(given.releases, "release_ids").values()
-    original = spec.dataset_id or next(iter(dict.fromkeys(one.dataset_id for one in releases)), None)
+    newest = max(reversed([*releases]), key=lambda one: one.made_at or 0.0, default=None)
+    original = spec.dataset_id or (None if newest is None else newest.dataset_id)
     least = min((float(one.spec["k"]) for one in releases if one.spec.get("k") is not None), default=DEFAULT_K)
     return spec.model_copy(update={"dataset_id": original, "k": spec.k if spec.k is not None else max(least, 1.0)})
 
@@ -24,8 +25,8 @@ def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on these releases and this original, each with its pointer."""
     original = {column.name for column in given.profile().columns}
     return [
-        *_releases(spec, listed(given.releases, "release_ids"), original),
-        *_tables(spec, given, original),
+        *_releases(listed(given.releases, "release_ids")),
+        *_tables(spec, given),
         *(
             FieldError(where, f"the original has no column {name!r}")
             for where, name in _named(spec)
@@ -34,27 +35,17 @@ def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
     ]
 
 
-def _releases(spec: CompositionSpec, releases: dict[str, ReleaseInput], original: set[str]) -> Iterator[FieldError]:
+def _releases(releases: dict[str, ReleaseInput]) -> Iterator[FieldError]:
     for role, one in releases.items():
         if one.base is not None:
             detail = f"it was made from {one.base} alone and tells no more than that one: name it in its place"
             yield FieldError(f"/{role}", detail)
-        if one.method == "uncertain" and (not one.linked or one.dataset_id != spec.dataset_id):
-            detail = (
-                "which record each row of this release stands for is known for its own original only, while it is kept"
-            )
-            yield FieldError(f"/{role}", detail)
-        if one.method == "boxes" and (missing := [name for name in one.spec["columns"] if name not in original]):
-            yield FieldError(f"/{role}", f"the original has no column {missing[0]!r}, which this release is about")
 
 
-def _tables(spec: CompositionSpec, given: Given, original: set[str]) -> Iterator[FieldError]:
+def _tables(spec: CompositionSpec, given: Given) -> Iterator[FieldError]:
     for role, one in listed(given.datasets, "dataset_ids").items():
-        if not all_understood(spec.columns, {column.name for column in one.columns}):
+        if not all_understood(tuple(spec.columns), {column.name for column in one.columns}):
             yield FieldError(f"/{role}", "this table has none of `columns`")
-    for index, name in enumerate(spec.columns):
-        if name not in original:
-            yield FieldError(pointer("columns", index), f"the original has no column {name!r}")
 
 
 def _named(spec: CompositionSpec) -> Iterator[tuple[str, str]]:

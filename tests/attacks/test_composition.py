@@ -80,6 +80,9 @@ def test_a_second_release_of_rewritten_data_leaves_whom_the_same_data_would_leav
     assert (state, finding["figure"] is not None) == ("draft", True)
     same = places(client, frame, first, columns), places(client, written(frame), second, again)
     assert finding["figure"] == min(Counter(zip(*same, strict=True)).values())
+    asked = {"method": "composition", "release_ids": [one["release_id"] for one in (first, second)]}
+    audit = succeed(client, asked, kind="audits")["result"]
+    assert (audit["least"], audit["unplaced"], audit["passed"]) == (finding["figure"], 0, False)
 
 
 def test_two_halves_of_one_table_cannot_be_composed_and_say_so(client: httpx.Client) -> None:
@@ -96,6 +99,17 @@ def test_two_halves_of_one_table_cannot_be_composed_and_say_so(client: httpx.Cli
     gate = [{"method": "composition", "require": {"k": 5}}]
     third = succeed(client, boxes(sent(client, right, same_data_as=whole), "hours", "pay", k=6, gate=gate))
     assert (told(client, third)[0], told(client, third)[1]["figure"]) == ("draft", 1)
+    asked = {"method": "composition", "release_ids": [one["release_id"] for one in (first, second)]}
+    audit = succeed(client, asked, kind="audits")["result"]
+    assert (audit["least"], audit["unplaced"], audit["passed"]) == (1, 400, False)
+    ids = pl.int_range(400, eager=True).sample(400, shuffle=True, seed=5).alias("id") * 7
+    named = [sent(client, part.with_columns(ids), same_data_as=whole) for part in (left, right)]
+    one = succeed(client, boxes(named[0], "age", "sex", person="id", allow_repeat=True))
+    other = succeed(client, boxes(named[1], "hours", "pay", person="id", allow_repeat=True))
+    asked = {"method": "composition", "release_ids": [one["release_id"], other["release_id"]], "person": "id"}
+    audit = succeed(client, asked, kind="audits")["result"]
+    both = places(client, left, one, ["age", "sex"]), places(client, right, other, ["hours", "pay"])
+    assert (audit["least"], audit["unplaced"]) == (min(Counter(zip(*both, strict=True)).values()), 0)
 
 
 def test_a_column_in_classes_is_told_by_a_mapping(client: httpx.Client) -> None:

@@ -111,7 +111,8 @@ def test_with_its_release_the_last_of_a_deleted_job_goes(service: Service, keepe
         "method": "boxes", "columns": ["age", "hours"], "nominal": {}, "ordinal": {}, "keep": [], "k": 5,
         "bounds": "cells", "domains": {}, "grid": {}, "ddof": 0, "rare_records": "keep", "missing": "refuse",
         "person": None,
-        "sensitive": [], "gate": [{"method": "composition", "require": {"k": 20.0}}], "base_release_id": None,
+        "sensitive": [], "gate": [{"method": "composition", "require": {"k": 20.0}, "columns": {}}],
+        "base_release_id": None,
             "previous_release_id": None,
     }, "what its release is asked with, and composed with if it is a draft"  # fmt: skip
     assert keeper.delete(f"/v1/releases/{release_id}").status_code == 204

@@ -171,6 +171,8 @@ class Bench:
             link_key=None if draft.link is None else name,
         )  # fmt: skip
         self.files[InputFile.RELEASE, name] = draft.files[ReleaseFormat.PARQUET].path
+        if (original := self.files.get((InputFile.DATASET, getattr(done.spec, "dataset_id", "") or ""))) is not None:
+            self.files[InputFile.ORIGINAL, name] = original
         if draft.link is not None:
             self.files[InputFile.LINK, name] = draft.link
         self.files[InputFile.STATISTICS, name] = self._written(f"{name}.statistics", list(draft.statistics))

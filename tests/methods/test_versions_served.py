@@ -50,8 +50,13 @@ def test_versions_are_published_one_after_the_other_and_one_person_is_not_seen(c
         )
     ]  # fmt: skip
     assert [client.post("/v1/audits", json=one).status_code for one in audits] == [422, 422]
-    together = {"method": "composition", "release_ids": [job["release_id"] for job in jobs]}
-    assert succeed(client, together, kind="audits")["result"]["releases"] == 4
+    ids = [job["release_id"] for job in jobs]
+    for named in (ids, ids[::-1], ids[-2:], ids[1:], ids[-1:], ids[:1], [ids[0], ids[3]]):
+        audit = succeed(client, {"method": "composition", "release_ids": named}, kind="audits")["result"]
+        assert (audit["passed"], audit["least"], audit["releases"]) == (True, 5, len(named)), "as each was published"
+        asked = {"method": "composition", "release_ids": named, "require": {"k": 1000.0}}
+        advice = succeed(client, asked, kind="audits")["result"]["findings"][0]["detail"]
+        assert ("versions" in advice, "one release" in advice) == (len(named) > 1, len(named) == 1)
     own = succeed(client, ASKED | {"dataset_id": dataset, "previous_release_id": None})
     assert client.get(f"/v1/releases/{own['release_id']}").json()["state"] == "draft", "boxes of its own are composed"
 
@@ -73,6 +78,8 @@ def test_versions_of_persons_with_several_rows_leave_the_persons_that_they_promi
     assert tables[2].height > tables[0].height
     family = client.get(f"/v1/families/{client.get(f'/v1/datasets/{dataset}').json()['family_id']}").json()
     assert [entry["composition"]["k"] for entry in family["published"]] == [5.0] * 3, "persons, not rows"
+    asked = {"method": "composition", "release_ids": [job["release_id"] for job in jobs], "person": "who"}
+    assert succeed(client, asked, kind="audits")["result"]["least"] == 5
 
 
 def test_a_withdrawn_version_is_continued(client: httpx.Client) -> None:

@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
-from app.db.repositories import job_results, releases
+from app.db.repositories import families, job_results, releases
 from app.db.repositories.claims import Claim
+from app.db.repositories.families import KeptOf
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.release_access import keeper_of
+from app.secrets.keep import owner_secret
+from app.secrets.seal import service_sealer
 from workers.engine.resources import WorkerResources
 from workers.methods.context import InputFile
 
@@ -26,6 +29,9 @@ class InputFiles:
             InputFile.STATISTICS: self._statistics,
             InputFile.RESULT: self._result,
             InputFile.UPLOAD: self._upload,
+            InputFile.ORIGINAL: self._original,
+            InputFile.PERSONS: self._persons,
+            InputFile.PERSONS_KEY: self._persons_key,
         }
         return made[kind](field)
 
@@ -66,6 +72,31 @@ class InputFiles:
 
     def _upload(self, field: str) -> Path | None:  # noqa: ARG002 - a job reads one upload
         return self._fetched(self._claimed.spec.get("staged_key"))
+
+    def _original(self, field: str) -> Path | None:
+        try:
+            return self._fetched(self._kept(field).data_key)
+        except FileNotFoundError:  # its dataset is being deleted
+            return None
+
+    def _persons(self, field: str) -> Path | None:
+        return self._fetched(self._kept(field).persons_key)
+
+    def _persons_key(self, field: str) -> Path | None:
+        under = self._kept(field).persons_under
+        if under is None:
+            return None
+        at = self._resources
+        key = owner_secret(at.database, service_sealer(at.settings), owner=self._claimed.owner, name=under)
+        path = self._scratch / f"{self._claimed.inputs.releases[field].id}-persons.key"
+        path.touch(mode=0o600)
+        path.write_bytes(key)
+        return path
+
+    def _kept(self, field: str) -> KeptOf:
+        release = self._claimed.inputs.releases[field]
+        with self._resources.database.read() as connection:
+            return families.kept_of(connection, owner=self._claimed.owner, release_id=release.id)
 
     def _fetched(self, key: str | None) -> Path | None:
         return None if key is None else self.fetch(key)

@@ -1,7 +1,7 @@
 """What composing needs of a release: its different rows as they were published, and how often each occurs."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -132,28 +132,48 @@ def _compared(series: pl.Series) -> pl.Series:
     return members.list.join(_BETWEEN).alias(series.name)
 
 
-def _boxes(ledger: Path) -> pl.DataFrame:
-    """Rows of each box, which its sides tell from others."""
+def _cells(ledger: Path, kept: Sequence[str] = ()) -> pl.DataFrame:
+    """Rows of each box, which its sides tell from others, and of each combination of kept values in it."""
     sides = [name for one in read_ledger(ledger).columns for name in one.columns]
-    table = pq.read_table(ledger, columns=[*sides, _ROWS])
-    columns = [_compared(pl.Series(name, pl.from_arrow(table.column(name)))) for name in sides]
-    boxes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(columns)])
+    names = [*sides, *(name for name in kept if name not in sides)]
+    table = pq.read_table(ledger, columns=[*names, _ROWS])
+    columns = [_compared(pl.Series(name, pl.from_arrow(table.column(name)))) for name in names]
+    told = [one.alias(f"{'side' if at < len(sides) else 'kept'} {at}") for at, one in enumerate(columns)]
+    cells = pl.DataFrame(told)
     rows = pl.Series("rows", pl.from_arrow(table.column(_ROWS)))
-    return boxes.with_columns(rows).group_by(boxes.columns).agg(pl.col("rows").sum())
+    return cells.with_columns(rows).group_by(cells.columns).agg(pl.col("rows").sum())
+
+
+def _sides(cells: pl.DataFrame) -> list[str]:
+    return [name for name in cells.columns if name.startswith("side ")]
 
 
 def smallest_box(ledger: Path) -> int:
     """Rows of the smallest box of a release."""
-    return int(_boxes(ledger)["rows"].min() or 0)  # type: ignore[arg-type]
+    return int(_cells(ledger)["rows"].min() or 0)  # type: ignore[arg-type]
+
+
+def common_boxes(one: Path, other: Path) -> float:
+    """Share of the boxes of the release that has fewer of them which the other one has too."""
+    mine, theirs = _cells(one), _cells(other)
+    if _sides(mine) != _sides(theirs) or mine.schema != theirs.schema or not len(mine) or not len(theirs):
+        return 0.0
+    return len(mine.join(theirs, on=_sides(mine), how="semi", nulls_equal=True)) / min(len(mine), len(theirs))
 
 
 def fewest_changed(one: Path, other: Path) -> int | None:
-    """Fewest rows, but none, by which a box that two releases share differs between them; None: by none."""
-    mine, theirs = _boxes(one), _boxes(other)
-    names = [name for name in mine.columns if name != "rows"]
-    shared = mine.join(theirs, on=names, suffix="_before", nulls_equal=True)
-    differs = (shared["rows"] - shared["rows_before"]).abs()
-    least = differs.filter(differs > 0).min()
+    """Fewest rows, but none, that came to a box that two releases share, or left it, by kept values; None: none did."""
+    kept = [name for name in read_ledger(one).keep if name in read_ledger(other).keep]
+    mine, theirs = _cells(one, kept), _cells(other, kept)
+    sides, names = _sides(mine), [name for name in mine.columns if name != "rows"]
+    shared = [
+        cells.join(others, on=sides, how="semi", nulls_equal=True) for cells, others in ((mine, theirs), (theirs, mine))
+    ]
+    both = shared[0].join(shared[1], on=names, how="full", suffix="_before", nulls_equal=True, coalesce=True)
+    more = pl.col("rows").fill_null(0) - pl.col("rows_before").fill_null(0)
+    moved = both.group_by(sides).agg(more.clip(0).sum().alias("came"), (-more).clip(0).sum().alias("left"))
+    figures = pl.concat([moved["came"], moved["left"]])
+    least = figures.filter(figures > 0).min()
     return None if least is None else int(least)  # type: ignore[arg-type]
 
 

@@ -37,6 +37,11 @@ class Originals:
         self._columns: dict[str, NDArray[np.float64]] = {}
         self._last: tuple[tuple[str, ...], NDArray[np.float64]] = ((), np.empty((self._rows, 0)))
 
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self._rows
+
     def places(self, boxes: Generalized, meanings: Meanings) -> NDArray[np.int64]:
         """The box of each record, shape (N,); -1 where there is none.
 

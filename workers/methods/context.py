@@ -42,6 +42,10 @@ class InputFile(StrEnum):
     STATISTICS = "statistics"
     RESULT = "result"
     UPLOAD = "upload"
+    #: Of a release: the data that it was made from, who was where in it, and by what that is keyed, while kept.
+    ORIGINAL = "original"
+    PERSONS = "persons"
+    PERSONS_KEY = "persons_key"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,19 @@ from app.db.models.secret import secret
 _RECOGNISING: Final = 0x66616D
 
 
+def _same_file() -> Select[tuple[str | None]]:
+    """The typed copy of a dataset of the same bytes, where the one that a release was made from is gone."""
+    again = dataset.alias("again")
+    same = (again.c.owner == dataset.c.owner, again.c.sha256 == dataset.c.sha256, again.c.state == DatasetState.READY)
+    return select(again.c.data_key).where(*same).order_by(again.c.created_at, again.c.id).limit(1).correlate(dataset)
+
+
+#: The typed copy that a release was made from, while it is kept.
+_DATA_KEY: Final = func.coalesce(
+    case((dataset.c.state == DatasetState.READY, dataset.c.data_key)), _same_file().scalar_subquery()
+).label("data_key")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSketch:
     """The smallest keyed hashes of the rows over some columns, and how often rows repeat."""
@@ -68,6 +81,15 @@ class LedgerEntry:
     persons_key: str | None = None
     persons_under: str | None = None
     dataset_id: str | None = None
+    data_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOf:
+    """What is kept of the records that a release was made from; as of `LedgerEntry`."""
+
+    persons_key: str | None = None
+    persons_under: str | None = None
     data_key: str | None = None
 
 
@@ -220,9 +242,7 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
             publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
             publication.c.previous_release_id, publication.c.composed, ledger_file.c.key, ledger_file.c.persons_key,
             ledger_file.c.persons_under, release.c.dataset_id,
-            func.coalesce(
-                case((dataset.c.state == DatasetState.READY, dataset.c.data_key)), _same_file().scalar_subquery()
-            ).label("data_key"),
+            _DATA_KEY,
         )
         .outerjoin(ledger_file, ledger_file.c.release_id == publication.c.release_id)
         .outerjoin(release, release.c.id == publication.c.release_id)
@@ -233,16 +253,22 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
     return [LedgerEntry(**row) for row in connection.execute(statement).mappings()]
 
 
-def _same_file() -> Select[tuple[str | None]]:
-    """The typed copy of a dataset of the same bytes, where the one that a release was made from is gone."""
-    again = dataset.alias("again")
-    same = (again.c.owner == dataset.c.owner, again.c.sha256 == dataset.c.sha256, again.c.state == DatasetState.READY)
-    return select(again.c.data_key).where(*same).order_by(again.c.created_at, again.c.id).limit(1).correlate(dataset)
-
-
 def version_of(connection: Connection, *, dataset_id: str) -> bool:
     """Whether a dataset was declared a new version of another one."""
     return connection.execute(select(dataset.c.version_of).where(dataset.c.id == dataset_id)).scalar() is not None
+
+
+def kept_of(connection: Connection, *, owner: str, release_id: str) -> KeptOf:
+    """What is kept of the records that a release of the owner's was made from."""
+    statement = (
+        select(ledger_file.c.persons_key, ledger_file.c.persons_under, _DATA_KEY)
+        .select_from(release)
+        .outerjoin(ledger_file, ledger_file.c.release_id == release.c.id)
+        .join(dataset, dataset.c.id == release.c.dataset_id)
+        .where(release.c.id == release_id, release.c.owner == owner)
+    )
+    row = connection.execute(statement).first()
+    return KeptOf() if row is None else KeptOf(*row)
 
 
 def composed_of(connection: Connection, *, owner: str, release_id: str) -> Mapping[str, Any] | None:

@@ -6,7 +6,7 @@ A submission locks what it finds: nothing of it can be deleted until the transac
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import Connection, RowMapping, Select, func, select
 
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
@@ -38,7 +38,7 @@ _DATASET = select(
 _RELEASE = (
     select(
         release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
-        release.c.state,
+        release.c.state, func.extract("epoch", release.c.created_at).label("made_at"),
         job.c.spec, release_file.c.key, release_file.c.sha256, _LINK,
     )
     .join(job, job.c.id == release.c.job_id)
@@ -143,6 +143,7 @@ def _dataset(row: RowMapping) -> DatasetInput:
 def _release(row: RowMapping) -> ReleaseInput:
     columns = tuple(ReleaseColumn.model_validate(column) for column in row["columns"])
     plain = {"columns": columns, "flags": tuple(row["flags"]), "sha256": row["sha256"] or ""}
+    plain["made_at"] = float(row["made_at"])
     return ReleaseInput(**{**row, **plain, "state": ReleaseState(row["state"])})
 
 

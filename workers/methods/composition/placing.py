@@ -1,101 +1,109 @@
-"""The audit `composition`: where releases and tables place the records of the original."""
+"""The audit `composition`: what releases, and tables of others, tell of persons of the original and of earlier data."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from app.contracts.box_columns import merged_values
-from app.contracts.inputs import listed
-from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood, telling_boxes
-from app.errors import InvalidError
-from workers.algorithms.tables.classes import grouped
-from workers.algorithms.tables.composition import ABSENT, Noise, Placed
-from workers.frames.columns import numeric_columns
-from workers.frames.generalized import BOX, Meanings, kept_together
+from app.contracts.attacks import CompositionSpec
+from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
+from workers.algorithms.tables.composition import ABSENT, UNPLACED, Placed
+from workers.frames.generalized import Meanings
+from workers.frames.ledger import write_ledger
 from workers.frames.originals import Originals
-from workers.methods.context import JobContext
+from workers.methods.context import InputFile, JobContext
 from workers.methods.released.densities import released_densities
+from workers.methods.released.earlier import LEDGERED, Earlier, FamilyTerms
 from workers.methods.released.links import read_link
 from workers.methods.released.placing import located
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A table that places records: its file, the columns it places them by, and those that it shows as they are.
+def earlier(job: JobContext, spec: CompositionSpec, roles: Sequence[str]) -> list[Earlier]:
+    """The releases with what is kept of each, those of whose rows ledgers are made.
 
-    `numbered` is the column in which it numbers its boxes, if it is a release of ours.
+    Parameters
+    ----------
+    job, spec
+        The audit.
+    roles
+        Fields that name the releases.
     """
-
-    role: str
-    path: Path
-    wanted: tuple[QuasiIdentifier, ...]
-    kept: tuple[str, ...]
-    meanings: Meanings
-    numbered: str | None = None
-
-
-def sources(job: JobContext, columns: Sequence[str]) -> list[Source]:
-    """Box releases, and tables of others."""
     found = []
-    for role, one in listed(job.releases, "release_ids").items():
-        if one.method != "boxes":
+    for role in roles:
+        one = job.releases[role]
+        if one.method not in LEDGERED:
             continue
-        names = {column.name for column in one.columns}
-        wanted = telling_boxes(one.spec, names)
-        kept = tuple(one.spec.get("keep", ()))
+        dataset = job.dataset_path() if one.dataset_id == spec.dataset_id else job.lay(InputFile.ORIGINAL, role)
+        key = job.lay(InputFile.PERSONS_KEY, role)
         found.append(
-            Source(
-                role,
-                job.release_path(role),
-                wanted,
-                kept,
-                Meanings(one.spec.get("ordinal") or {}, merged_values(one.spec)),
-                BOX,
+            Earlier(
+                one.id, one.method, ledger(job, role), dataset_id=one.dataset_id, dataset=dataset,
+                persons=job.lay(InputFile.PERSONS, role), key=b"" if key is None else key.read_bytes(),
+                scale=_scale(job, role, one, dataset),
             )
-        )
+        )  # fmt: skip
+    return found
+
+
+def ledger(job: JobContext, role: str) -> Path:
+    """What composing needs of a release, by the field that names it."""
+    path = job.scratch / f"{role.replace('/', '-')}.ledger"
+    if not path.exists():
+        one = job.releases[role]
+        write_ledger(job.release_path(role), path, method=one.method, spec=one.spec)
+    return path
+
+
+def _scale(job: JobContext, role: str, release: ReleaseInput, dataset: Path | None) -> Path | None:
+    """The noise of each record, as .npy, where the link says which record each row stands for."""
+    if release.method != "uncertain" or dataset is None or job.link_path(role) is None:
+        return None
+    densities, link = released_densities(job, field=role), read_link(job, field=role)
+    scale = np.full((Originals(dataset).rows, densities.reach.shape[1]), np.nan)
+    scale[link] = densities.reach
+    path = job.scratch / f"{role.replace('/', '-')}-scale.npy"
+    np.save(path, scale, allow_pickle=False)
+    return path
+
+
+def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
+    """What the audit says of the tables."""
+    keys = (job.lay(InputFile.PERSONS_KEY, role) for role in listed(job.releases, "release_ids"))
+    key = next((one.read_bytes() for one in keys if one is not None), None)
+    return FamilyTerms(
+        dataset_id=spec.dataset_id or "",
+        key=job.rng.bytes(32) if key is None else key,
+        persons={} if spec.person is None else {spec.person: None},
+        columns=mapping(spec),
+    )
+
+
+def mapping(spec: CompositionSpec) -> Mapping[str, str]:
+    """Columns of earlier data, and what the original calls them."""
+    return spec.columns if isinstance(spec.columns, dict) else {}
+
+
+def tables(job: JobContext, spec: CompositionSpec) -> list[Placed]:
+    """Where tables of others place the records of the original; UNPLACED where nothing joins the two."""
+    original, called = Originals(job.dataset_path()), mapping(spec)
+    there = {column.name for column in job.datasets["dataset_id"].columns}
+    found = []
     for role, table in listed(job.datasets, "dataset_ids").items():
         names = {column.name for column in table.columns}
-        wanted = all_understood(columns, names)
-        found.append(Source(role, job.dataset_path(role), wanted, (), Meanings()))
-    return found
-
-
-def placed(job: JobContext, found: Sequence[Source]) -> list[Placed]:
-    """The place of every record in each source, and what it shows there.
-
-    Raises
-    ------
-    InvalidError
-        A source holds no record of the original.
-    """
-    shared = tuple(name for name in found[0].kept if all(name in one.kept for one in found)) if found else ()
-    kept = kept_together([one.path for one in found], shared)
-    places, original = [], Originals(job.dataset_path())
-    for at, (one, shown) in enumerate(zip(found, kept, strict=True)):
-        job.tick(0.1 + 0.6 * at / len(found), "places")
-        there = located(original, one.path, one.wanted, one.meanings, numbered=one.numbered)
-        if (there.places == ABSENT).all():
-            detail = "no record of the original lies in any row of this table"
-            raise InvalidError.at(f"/{one.role}", detail)
-        span = int(shown.max(initial=0)) + 1
-        pairs = there.of_row * span + shown
-        different = grouped(pairs)
-        places.append(Placed(there.places, *np.divmod(pairs[different.first], span), different.size))
-    return places
-
-
-def noise(job: JobContext) -> list[Noise]:
-    """The uncertain releases, by record."""
-    found = []
-    for role, one in listed(job.releases, "release_ids").items():
-        if one.method != "uncertain":
+        wanted = [_called(one, called) for one in all_understood(tuple(spec.columns), names)]
+        wanted = [one for one in wanted if one.name in there]
+        if not wanted:
+            found.append(Placed(np.full(original.rows, UNPLACED)))
             continue
-        densities, link = released_densities(job, field=role), read_link(job, field=role)
-        values = np.ascontiguousarray(numeric_columns(job.dataset_path(), one.spec["columns"]).values)
-        scale = np.full_like(values, np.nan)
-        scale[link] = densities.reach
-        unit = np.where(densities.unit > 0.0, densities.unit, 1.0)
-        found.append(Noise(values / unit, scale / unit, uniform=densities.model == "uniform"))
+        one = located(original, job.dataset_path(role), wanted, Meanings())
+        places = one.places if (one.places != ABSENT).any() else np.full_like(one.places, UNPLACED)
+        rows = np.ones(len(one.of_row), dtype=np.int64)
+        found.append(Placed(places, one.of_row, np.zeros_like(one.of_row), rows))
     return found
+
+
+def _called(one: QuasiIdentifier, called: Mapping[str, str]) -> QuasiIdentifier:
+    """A quasi-identifier of a table by the name that the original has for it."""
+    return replace(one, name=called.get(one.name, one.name))

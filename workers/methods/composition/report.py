@@ -1,6 +1,7 @@
 """The audit `composition`: its figures, what is required of them, and the whole in a sentence."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from app.contracts.attacks import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
@@ -14,37 +15,81 @@ MEANING: Final = {
     "candidates_below": "The share of the persons for whom it is fewer than k rows.",
     "expected": "So many records are expected to fit all noisy rows of a person at least as well as their own.",
     "expected_below": "The share of the records for which it is fewer than k.",
-    "changed": "So few rows differ between a box as it was published and the records of today: added or removed.",
+    "changed": "So few rows differ between a box as it was published and what it holds today, or in another version.",
+    "unplaced": "Of so many persons it cannot be told where they were: each of them counts as alone.",
     "sensitive": "What persons who cannot be told apart have in common: values that are learned without naming them.",
     "least": "The fewest persons or records that remain by any of these.",
 }
-_SERIES: Final = "the boxes of one cut those of the other: plan one release that serves all uses"
+_SERIES: Final = (
+    "the boxes of one cut those of the other: plan one release that serves all uses, and later ones as its series"
+)
+_ALONE: Final = "it is one release: what it leaves follows from its own k, and from what has changed in the data since"
+_VERSIONS: Final = (
+    "they are versions, which differ by nothing or by k rows where they follow each other, and may differ by less "
+    "where they do not: publish less often, or ask a larger k"
+)
+_UNPLACED: Final = (
+    "name an id that all data have (`person`), map columns that were renamed or recoded (`columns`, old names to new "
+    "ones), or upload the data of the release again if they were deleted"
+)
 
 
-def result(
-    spec: CompositionSpec, found: Composed, *, releases: int, has_boxes: bool, is_open: bool
-) -> CompositionResult:
-    """The job's result."""
-    k = spec.k or 1.0
-    looked_at = spec.sensitive if found.diversity else ()  # rows that are the original's make no groups to look at
-    left = [
-        float(one) for one in (found.overlay if has_boxes else None, found.expected, found.changed) if one is not None
-    ]
+@dataclass(frozen=True)
+class Together:
+    """What was composed.
+
+    Attributes
+    ----------
+    releases
+        How many releases and tables.
+    has_boxes, is_open
+        Whether one has boxes; whether one hides nobody among others.
+    unplaced, new, left
+        Persons of whom it is not known where they were, who have come, who have left.
+    versions
+        Whether all are versions of one release.
+    """
+
+    releases: int
+    has_boxes: bool
+    is_open: bool
+    unplaced: int
+    new: int
+    left: int
+    versions: bool
+
+
+def result(spec: CompositionSpec, found: Composed, of: Together, *, sensitive: Sequence[str]) -> CompositionResult:
+    """The job's result.
+
+    Parameters
+    ----------
+    spec, found, of
+        What was asked, what it came to, and of what.
+    sensitive
+        Columns that the figures of diversity are of, in their order.
+    """
+    k, boxes = spec.k or 1.0, of.has_boxes
+    left = [float(one) for one in (found.overlay if boxes else None, found.expected, found.changed) if one is not None]
+    diverse = dict(zip(sensitive, found.diversity, strict=False))
     made = CompositionResult(
         records=found.records,
-        releases=releases,
+        releases=of.releases,
         k=k,
-        least=1.0 if is_open else min(left, default=1.0),
+        least=1.0 if of.is_open or of.unplaced else min(left, default=1.0),
+        unplaced=of.unplaced,
+        new=of.new,
+        left=of.left,
         groups=found.groups,
-        overlay=found.overlay if has_boxes else None,
-        overlay_below=found.overlay_below if has_boxes else None,
-        candidates=found.candidates if has_boxes else None,
-        candidates_below=found.candidates_below if has_boxes else None,
+        overlay=found.overlay if boxes else None,
+        overlay_below=found.overlay_below if boxes else None,
+        candidates=found.candidates if boxes else None,
+        candidates_below=found.candidates_below if boxes else None,
         expected=found.expected,
         expected_below=found.expected_below,
         changed=found.changed,
         sensitive=tuple(
-            ComposedColumn(column=name, **asdict(one)) for name, one in zip(looked_at, found.diversity, strict=True)
+            ComposedColumn(column=name, **asdict(diverse[name])) for name in spec.sensitive if name in diverse
         ),
         passed=None,
         demands={},
@@ -52,7 +97,7 @@ def result(
         verdict="",
         meaning=MEANING,
     )
-    demands, findings = _judged(spec.require or CompositionDemands(k=k), made)
+    demands, findings = _judged(spec.require or CompositionDemands(k=k), made, _advice(of))
     return made.model_copy(
         update={
             "findings": findings,
@@ -63,8 +108,17 @@ def result(
     )
 
 
+def _advice(of: Together) -> str:
+    """What helps where a demand is not met."""
+    if of.unplaced:
+        return f"of {of.unplaced} persons it cannot be told where they were: {_UNPLACED}"
+    if of.versions and of.releases > 1:
+        return _VERSIONS
+    return _ALONE if of.releases == 1 else _SERIES
+
+
 def _judged(
-    require: CompositionDemands, made: CompositionResult
+    require: CompositionDemands, made: CompositionResult, advice: str
 ) -> tuple[dict[str, MeasuredDemand], tuple[Finding, ...]]:
     """Each demand with what was measured, and a finding for each that is not met."""
     below = [one for one in (made.overlay_below, made.expected_below) if one is not None]
@@ -86,7 +140,7 @@ def _judged(
         met = not _misses(figure, limit, at_least=at_least)
         demands[name] = MeasuredDemand(required=limit, measured=figure, met=met)
         if not met:
-            failed.append(_failed(figure, limit, what))
+            failed.append(_failed(figure, limit, what, advice))
     return demands, tuple(failed)
 
 
@@ -96,17 +150,16 @@ def _misses(figure: float | None, limit: float, *, at_least: bool) -> bool:
     return figure < limit - 1e-9 if at_least else figure > limit + 1e-9
 
 
-def _failed(figure: float | None, limit: float, what: str) -> Finding:
+def _failed(figure: float | None, limit: float, what: str, advice: str) -> Finding:
     shown = "an unknown number" if figure is None else f"{figure:.4g}"
-    detail = f"{shown} {what}, {limit:.4g} is the limit; {_SERIES}"
+    detail = f"{shown} {what}, {limit:.4g} is the limit; {advice}"
     return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=figure, limit=limit)
 
 
 def _verdict(made: CompositionResult, *, passed: bool) -> str:
     below = max((one for one in (made.overlay_below, made.expected_below) if one is not None), default=None)
-    told = (
-        f"Taken together the {made.releases} releases leave {made.least:.4g} persons where {made.k:.4g} are to remain"
-    )
+    several = f"Taken together the {made.releases} releases leave" if made.releases > 1 else "The release leaves"
+    told = f"{several} {made.least:.4g} persons where {made.k:.4g} are to remain"
     if below:
         told += f", and fewer than {made.k:.4g} for {below:.1%} of them"
     return f"{told}{'' if passed else ': what is required is not met'}."

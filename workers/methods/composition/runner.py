@@ -1,17 +1,20 @@
 """Runner of the audit `composition`: releases and the original in, what they tell together out."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from app.contracts.attacks import CompositionSpec
 from app.contracts.inputs import listed
-from workers.algorithms.tables.composition import CompositionRequest, Noise, Placed, compose
+from workers.algorithms.tables.composition import Composed, CompositionRequest, Noise, Placed, compose
 from workers.algorithms.tables.locating import rehearse
-from workers.frames.codes import coded_columns
-from workers.methods.composition.placing import noise, placed, sources
-from workers.methods.composition.report import result
+from workers.methods.composition.placing import earlier, ledger, tables, terms
+from workers.methods.composition.report import Together, result
+from workers.methods.composition.versions import Chain, chains
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.released.earlier import OPAQUE
+from workers.methods.released.family import Family, Left
 
 
 class CompositionRunner:
@@ -23,7 +26,7 @@ class CompositionRunner:
         compose(CompositionRequest([Placed(rehearse())], 2.0, noise=[Noise(x, np.ones_like(x))]), rng=rng)
 
     def run(self, job: JobContext) -> Outcome:
-        """Place the records, compose and report; there is no release.
+        """Place all persons, compose and report; there is no release.
 
         Raises
         ------
@@ -32,28 +35,45 @@ class CompositionRunner:
         """
         job.tick(0.0, "read")
         spec = job.specification(CompositionSpec)
-        request = _request(job, spec)
+        releases = listed(job.releases, "release_ids")
+        job.tick(0.1, "places")
+        versions = chains(
+            releases, {role: ledger(job, role) for role, one in releases.items() if one.method == "boxes"}
+        )
+        single = {role for chain in versions for role in chain.roles[:-1]}
+        roles = [role for role in releases if role not in single]
+        family = Family(
+            job.dataset_path(), {"k": spec.k, "sensitive": spec.sensitive}, None, earlier(job, spec, roles),
+            terms(job, spec), more=tables(job, spec), continued={releases[chain.roles[-1]].id for chain in versions},
+        )  # fmt: skip
         job.tick(0.7, "composition")
-        has_boxes = bool(request.releases)
-        if not request.releases and not request.noise:  # only rows that are the original's
-            request = CompositionRequest([Placed(np.zeros(job.datasets["dataset_id"].rows, dtype=np.int64))], request.k)
-        made = result(
-            spec,
-            compose(request, rng=job.rng),
+        left = _composed(job, spec, family)
+        alone = len(versions) == 1 and set(versions[0].roles) == set(releases) and not spec.dataset_ids
+        found = _with_versions(left.left, versions, alone=alone, promised=None if spec.person is None else spec.k)
+        together = Together(
             releases=len(spec.release_ids) + len(spec.dataset_ids),
-            has_boxes=has_boxes,
-            is_open=any(one.method in OPAQUE for one in listed(job.releases, "release_ids").values()),
-        ).model_dump(mode="json")
+            has_boxes=bool(spec.dataset_ids) or any(one.method == "boxes" for one in releases.values()),
+            is_open=any(one.method in OPAQUE for one in releases.values()),
+            unplaced=0 if alone else left.unplaced, new=left.new, left=left.gone, versions=alone,
+        )  # fmt: skip
+        made = result(spec, found, together, sensitive=family.sensitive).model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
 
-def _request(job: JobContext, spec: CompositionSpec) -> CompositionRequest:
-    """What is composed."""
-    path = job.dataset_path()
-    return CompositionRequest(
-        releases=placed(job, sources(job, spec.columns)),
-        k=float(spec.k or 1.0),
-        persons=None if spec.person is None else coded_columns(path, [spec.person])[0].codes.astype(np.int64),
-        sensitive=[one.codes.astype(np.int64) for one in coded_columns(path, spec.sensitive)],
-        noise=noise(job),
-    )
+def _composed(job: JobContext, spec: CompositionSpec, family: Family) -> Left:
+    if family.releases:
+        return family.composed(job.rng)
+    nothing = CompositionRequest([Placed(np.zeros(family.rows, dtype=np.int64))], float(spec.k or 1.0))
+    return Left(compose(nothing, rng=job.rng), 0, 0, 0)  # only rows that are the original's
+
+
+def _with_versions(found: Composed, versions: list[Chain], *, alone: bool, promised: float | None) -> Composed:
+    """What is left with new versions of data among the releases, by what each of these and two of them show."""
+    smallest = min((chain.smallest for chain in versions), default=found.overlay)
+    moved = [chain.changed for chain in versions if chain.changed is not None]
+    if promised is not None and versions:  # rows do not say of how many more persons they are
+        smallest, moved = min(smallest, int(promised)), [min(one, int(promised)) for one in moved]
+    changed = min([*moved, *([] if found.changed is None or alone else [found.changed])], default=None)
+    if alone:
+        return replace(found, overlay=smallest, overlay_below=0.0, changed=changed)
+    return replace(found, overlay=min(found.overlay, smallest), changed=changed)

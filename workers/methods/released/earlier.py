@@ -29,6 +29,8 @@ class Earlier:
     persons, key
         Fingerprints of these data's records and where each was, and by what they are keyed; None for releases of before
         they were kept.
+    scale
+        Of an uncertain release, the noise of each record, as .npy; None where that is not known by now.
     """
 
     release_id: str
@@ -38,6 +40,7 @@ class Earlier:
     dataset: Path | None = None
     persons: Path | None = None
     key: bytes = b""
+    scale: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

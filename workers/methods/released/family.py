@@ -1,7 +1,7 @@
 """All that was published of a family, composed: every person of all tables in every release (science.md 6, 10)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.tables.composition import Composed, CompositionRequest, compose
+from workers.algorithms.tables.composition import ABSENT, Composed, CompositionRequest, Placed, compose
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
@@ -72,6 +72,10 @@ class Family:
         Releases with ledgers.
     terms
         What the family says of its tables.
+    more
+        Tables of others, as they place today's records.
+    continued
+        Releases that show what has changed by themselves, and are not compared with today's records.
     """
 
     def __init__(
@@ -82,8 +86,12 @@ class Family:
         earlier: Sequence[Earlier],
         terms: FamilyTerms,
         scale: FloatArray | None = None,
+        *,
+        more: Sequence[Placed] = (),
+        continued: Collection[str] = (),
     ) -> None:
         self._dataset, self._spec, self._own, self._terms, self._scale = dataset, spec, own, terms, scale
+        self._more, self._continued = more, continued
         unique = {(one.ledger, one.dataset_id): one for one in earlier}  # the same boxes of the same data tell no more
         self._here = [one for one in unique.values() if one.dataset_id and one.dataset_id == terms.dataset_id]
         self._others = [one for one in unique.values() if one not in self._here]
@@ -104,7 +112,7 @@ class Family:
     @property
     def releases(self) -> int:
         """How many can be composed."""
-        return len(self._here) + len(self._others) + (self._own is not None)
+        return len(self._here) + len(self._others) + len(self._more) + (self._own is not None)
 
     @cached_property
     def _today(self) -> tuple[Told, ...]:
@@ -115,7 +123,8 @@ class Family:
     def _told(self, ledger: Ledger, release: Earlier | None = None, *, scale: FloatArray | None = None) -> Told:
         if release is not None and not ledger.columns:
             scale = _kept_scale(release, self._dataset)
-        return told_of_copy(self._original, self._dataset, ledger, scale=scale)
+        told = told_of_copy(self._original, self._dataset, ledger, scale=scale)
+        return told if release is None else replace(told, release_id=release.release_id)
 
     @cached_property
     def _before(self) -> tuple[_Before, ...]:
@@ -130,6 +139,7 @@ class Family:
         alike = alike_in(*(one.alike for one in told)) if told else np.zeros(0, np.int64)
         columns = same_columns(Known(self._cells), known, self._terms.columns) if told else {}
         unread = tuple(Told(read_ledger(one.ledger)) for one in releases if one.ledger is not None)
+        told = tuple(replace(one, release_id=of.release_id) for one, of in zip(told, releases, strict=bool(told)))
         return _Before(Table(known, alike), told or unread, columns)
 
     @cached_property
@@ -171,7 +181,8 @@ class Family:
         where: list[tuple[Told, int | None]] = [(told, None) for told in self._today]
         where += [(told, at) for at, one in enumerate(self._before) for told in one.told]
         boxes = [(told, at) for told, at in where if told.ledger.columns]
-        common = sorted(set.intersection(*(set(told.ledger.keep) for told, _ in boxes))) if boxes else []
+        kept = [set(told.ledger.keep) for told, _ in boxes]
+        common = sorted(set.intersection(*kept)) if kept and not self._more else []
         shown = kept_together([told.ledger.path for told, _ in boxes], common)
         noisy = [
             noise(told, everywhere(persons, at), self._values(told, at, persons))
@@ -180,7 +191,10 @@ class Family:
         ]
         codes = self._persons(persons)
         return CompositionRequest(
-            releases=[self._placed(told, at, persons, one) for (told, at), one in zip(boxes, shown, strict=True)],
+            releases=[
+                *(self._placed(told, at, persons, one) for (told, at), one in zip(boxes, shown, strict=True)),
+                *(replace(one, places=_extended(one.places, persons.number)) for one in self._more),
+            ],
             k=_limit(self._spec),
             persons=codes[0] if codes else None,
             sensitive=[one.codes.astype(np.int64) for one in coded_columns(self._dataset, self._sensitive)],
@@ -195,7 +209,7 @@ class Family:
         if told.places is None:  # nothing is known of the records that it was made from
             unread = Told(told.ledger, np.zeros(0, np.int64), np.zeros(told.ledger.rows.shape, np.int64))
             return placed(unread, of, shown, None)
-        if told is self._today[0] and self._own is not None:
+        if told.release_id in self._continued or (self._own is not None and told is self._today[0]):
             return placed(told, of, shown, None)
         names = self._cells.names
         columns = dict(zip(names, names, strict=True)) if at is None else self._before[at].columns
@@ -221,6 +235,11 @@ class Family:
                     codes[pool.persons] = theirs[pool.records]
             found.append(codes)
         return found
+
+
+def _extended(places: IntArray, number: int) -> IntArray:
+    """Places with those who have left: nowhere."""
+    return np.concatenate([places, np.full(number - len(places), ABSENT, dtype=np.int64)])
 
 
 def _limit(spec: Mapping[str, Any]) -> float:
@@ -256,7 +275,7 @@ def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[Told
         return Known(None), ()
     kept = [read_fingerprints(one.persons) for one in releases if one.persons is not None]
     ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
-    return Known(None, kept[0]), tuple(map(told_of_fingerprints, kept, ledgers))
+    return Known(None, kept[0], first.key), tuple(map(told_of_fingerprints, kept, ledgers))
 
 
 def _fits(release: Earlier, dataset: Path) -> bool:
@@ -267,6 +286,9 @@ def _fits(release: Earlier, dataset: Path) -> bool:
 
 def _kept_scale(release: Earlier, dataset: Path) -> FloatArray | None:
     """The noise of each record of a typed copy, where that was kept."""
+    if release.scale is not None:
+        kept: FloatArray = np.load(release.scale, allow_pickle=False)
+        return kept
     if release.persons is None:
         return None
     return scale_of(read_fingerprints(release.persons), Cells(dataset, release.key))

@@ -34,10 +34,11 @@ _MAPS: Final = 4
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the records of a table: its cells while it is kept, else fingerprints."""
+    """What is known of a table's records: its cells while it is kept, else fingerprints, and what keys these."""
 
     cells: Cells | None
     kept: Fingerprints | None = None
+    key: bytes = b""
 
     @property
     def rows(self) -> int:
@@ -106,7 +107,7 @@ def same_columns(x: Known, y: Known, given: Mapping[str, str]) -> dict[str, str]
     if x.cells is None:
         return {}
     if y.cells is None:
-        return {} if y.kept is None else _by_fingerprint(x.cells, y.kept.columns, given, named=True)
+        return {} if y.kept is None else _by_fingerprint(_keyed(x.cells, y), y.kept.columns, given, named=True)
     equal = _by_fingerprint(x.cells, {name: y.cells.fingerprint(name) for name in y.cells.names}, given)
     return equal | _by_name(x.cells, y.cells, equal, given)
 
@@ -162,7 +163,8 @@ def _ways(x: Known, y: Known, asked: Asked) -> Iterator[list[Keys]]:
     if x.cells is not None and y.cells is not None:
         yield from _by_cells(x.cells, y.cells, x, y, asked)
         return
-    yield from _by_person(x, y, asked, ())
+    mine = x if x.cells is None else Known(_keyed(x.cells, y))
+    yield from _by_person(mine, y, asked, ())
     yield from _by_kept(x, y, asked.columns)
 
 
@@ -209,6 +211,11 @@ def _together(one: IntArray, other: IntArray) -> IntArray:
     return mixed
 
 
+def _keyed(x: Cells, y: Known) -> Cells:
+    """The cells as the fingerprints of another table are keyed: families that became one had secrets of their own."""
+    return x if y.kept is None or y.key in (b"", x.key) else Cells(x.path, y.key)
+
+
 def _by_kept(x: Known, y: Known, given: Mapping[str, str]) -> Iterator[list[Keys]]:
     """One of the tables is gone: by fingerprints of whole rows, else of those that were released."""
     if x.cells is None or y.kept is None:
@@ -219,10 +226,11 @@ def _by_kept(x: Known, y: Known, given: Mapping[str, str]) -> Iterator[list[Keys
             if a.released == b.released:
                 yield [Keys((a.shown,), (b.shown,))]
         return
-    known = _by_fingerprint(x.cells, y.kept.columns, given, named=True)
+    cells = _keyed(x.cells, y)
+    known = _by_fingerprint(cells, y.kept.columns, given, named=True)
     for names, keys in ((sorted(y.kept.columns), y.kept.whole), (y.kept.released, y.kept.shown)):
         if all(name in known for name in names):
-            yield [Keys((x.cells.keys([known[name] for name in names]),), (keys,))]
+            yield [Keys((cells.keys([known[name] for name in names]),), (keys,))]
 
 
 def _by_fingerprint(

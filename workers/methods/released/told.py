@@ -40,6 +40,8 @@ class Told:
         What it published.
     places, of_row
         Place of each record, and of each row of the ledger; None where it is noise.
+    release_id
+        Which one, of those of before.
     values, scale
         Of noise: values of each record, None where the table is gone; what its noise was, NaN where it was left out.
     """
@@ -49,6 +51,7 @@ class Told:
     of_row: IntArray | None = None
     values: FloatArray | None = None
     scale: FloatArray | None = None
+    release_id: str = ""
 
     @property
     def alike(self) -> IntArray:
