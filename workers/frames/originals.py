@@ -32,7 +32,7 @@ class Originals:
     def __init__(self, path: Path) -> None:
         self._path = path
         with pq.ParquetFile(path, pre_buffer=False) as file:
-            self._rows = file.metadata.num_rows
+            self._rows: int = file.metadata.num_rows
         self._order: NDArray[np.int64] | None = None
         self._columns: dict[str, NDArray[np.float64]] = {}
         self._last: tuple[tuple[str, ...], NDArray[np.float64]] = ((), np.empty((self._rows, 0)))

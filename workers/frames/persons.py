@@ -21,6 +21,8 @@ from workers.frames.codes import coded_columns
 from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, fingerprint
 
 _ABOUT: Final = b"surebox persons"
+#: Bytes of hashed columns that are kept for the next question.
+_CACHED: Final = 256 << 20
 
 
 class Cells:
@@ -43,9 +45,12 @@ class Cells:
 
     def hashes(self, name: str) -> Hashes:
         """A column's cells, shape (rows,)."""
-        if name not in self._hashes:
-            self._hashes |= cell_hashes(self.path, [name], key=self.key)
-        return self._hashes[name]
+        if name in self._hashes:
+            return self._hashes[name]
+        found = cell_hashes(self.path, [name], key=self.key)[name]
+        if sum(one.nbytes for one in self._hashes.values()) + found.nbytes <= _CACHED:
+            self._hashes[name] = found
+        return found
 
     def fingerprint(self, name: str) -> str | None:
         """A column's values as a multiset; None for one that many data share."""
@@ -57,17 +62,14 @@ class Cells:
         """A column's values by their places among the different ones, in their order; -1 where missing."""
         return coded_columns(self.path, [name])[0].codes.astype(np.int64)
 
-    def keys(self, names: Sequence[str], *more: IntArray) -> IntArray:
-        """What records are known by, shape (rows,): the same for those that agree in these columns, and in `more`."""
-        unread = [name for name in dict.fromkeys(names) if name not in self._hashes]
-        if unread:
-            self._hashes |= cell_hashes(self.path, unread, key=self.key)
-        words = [*(self._hashes[name] for name in names), *(one.view(np.uint64) for one in more)]
-        if not words:
-            return np.zeros(self.rows, dtype=np.int64)
+    def keys(self, names: Sequence[str]) -> IntArray:
+        """What records are known by, shape (rows,): the same for those that agree in these columns."""
         pair = np.frombuffer(self.key[:16], "<u8").astype(np.uint64)
-        found: IntArray = hashed_rows(np.ascontiguousarray(np.column_stack(words)), pair).view(np.int64)
-        return found
+        found = np.zeros(self.rows, dtype=np.uint64)
+        for name in names:  # one column at a time: wide tables are larger than memory
+            found = hashed_rows(np.column_stack([found, self.hashes(name)]), pair)
+        keys: IntArray = found.view(np.int64)
+        return keys
 
 
 @dataclass(frozen=True)

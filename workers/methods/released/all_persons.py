@@ -70,11 +70,11 @@ class AllPersons:
 
     @property
     def untold(self) -> int:
-        """Persons of whom it is not known who they were in some table."""
+        """Persons of whom it is not known who they were in some table: of today's, or where these are, of others."""
         lost = np.zeros(self.number, dtype=np.bool_)
         for one in self.records:
             lost |= one == UNTOLD
-        return int(np.count_nonzero(lost))
+        return int(np.count_nonzero(lost[: self.today]) or np.count_nonzero(lost))
 
     @property
     def left(self) -> int:
