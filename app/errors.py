@@ -274,6 +274,12 @@ class UnavailableError(SureboxError):
     status, code = 503, "unavailable"
 
 
+class StorageUnavailableError(UnavailableError):
+    """The storage cannot be read or written."""
+
+    status, code = 503, "storage-unavailable"
+
+
 class AttemptsExhaustedError(SureboxError):
     """The job's worker was lost too often."""
 

@@ -99,6 +99,9 @@ class Settings(BaseSettings):
     cancel_poll_seconds: float = Field(default=0.5, gt=0, description="Between two looks for a cancel request.")
     job_time_limit_seconds: float = Field(default=6 * 3600.0, gt=0, description="Hard limit of one attempt of a job.")
     max_attempts: int = Field(default=3, gt=0, description="Attempts of a job before it fails.")
+    storage_patience_seconds: float = Field(
+        default=3600.0, ge=0, description="So long a job waits in all for storage that is full or cannot be used."
+    )
     split_seconds: float = Field(
         default=30.0, ge=0, description="Estimated work above which independent parts of a job go to all workers."
     )

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.errors import UntranslatableCharacter
+from psycopg.errors import DiskFull, UntranslatableCharacter
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.errors import InvalidError, UnavailableError
+from app.errors import InvalidError, StorageFullError, UnavailableError
 
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
 __all__ = ["Connection", "Database", "UnitOfWork"]
@@ -92,6 +92,8 @@ def _unavailable() -> Iterator[None]:
     except PoolTimeoutError as error:
         raise UnavailableError("all database connections are busy; try again in a moment", retry_after=2) from error
     except DBAPIError as error:
+        if isinstance(error.orig, DiskFull):
+            raise StorageFullError("there is no room left for the database; ask the operator for more room") from error
         lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
         if lost:
             raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error

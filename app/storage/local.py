@@ -4,12 +4,12 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from app.errors import StorageFullError, UnavailableError
+from app.errors import StorageFullError, StorageUnavailableError
 from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
 
 #: No key begins with a dot, so unfinished files cannot be mistaken for objects.
@@ -33,18 +33,19 @@ class LocalStorage:
         """Write one object; see :class:`~app.storage.protocol.Storage`."""
         target = self._path(key)
         partial = self._partial / uuid4().hex
-        with _full():
+        with _faults(), self._mounted():
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             try:
                 yield _LocalWriter(descriptor)
-                with _full():
+                with _faults():
                     os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             self._place(partial, target)
         except BaseException:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):  # what cannot be removed now is swept later
+                partial.unlink(missing_ok=True)
             raise
 
     def put_file(self, key: str, path: Path) -> None:
@@ -61,22 +62,25 @@ class LocalStorage:
         """Link the object to `path`, or copy it where that is another file system."""
         source = self._path(key)
         path.unlink(missing_ok=True)
-        try:
-            os.link(source, path)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            with _full():
-                shutil.copyfile(source, path)
+        with self._mounted():
+            try:
+                os.link(source, path)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                with _faults():
+                    shutil.copyfile(source, path)
 
     def delete(self, key: str) -> None:
         """Remove the object and the folders that it leaves empty."""
         path = self._path(key)
         try:
-            path.unlink()
+            with _faults():
+                path.unlink()
         except FileNotFoundError:
             return
-        self._remove_empty(path)
+        with _faults():
+            self._remove_empty(path)
 
     def move(self, key: str, to: str) -> None:
         """Rename the object; its time stays."""
@@ -113,12 +117,11 @@ class LocalStorage:
         """Write a byte and remove it."""
         path = self._partial / f"check-{uuid4().hex}"
         try:
-            with _full():
+            with _faults(), self._mounted():
                 path.write_bytes(b"\n")
-        except OSError as error:
-            raise UnavailableError("the storage folder cannot be written to") from error
         finally:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)
@@ -137,16 +140,16 @@ class LocalStorage:
     def _place(self, partial: Path, target: Path) -> None:
         for attempt in range(_PLACING_ATTEMPTS):
             try:
-                with _full():
+                with _faults():
                     made = self._make_folder(target.parent)
                     partial.rename(target)
             except (FileNotFoundError, FileExistsError):
                 if attempt + 1 == _PLACING_ATTEMPTS:
                     raise
                 continue
-            _sync_folder(target.parent)
-            for folder in made:
-                _sync_folder(folder.parent)
+            with _faults():
+                for folder in (target, *made):
+                    _sync_folder(folder.parent)
             return
 
     def _make_folder(self, folder: Path) -> tuple[Path, ...]:
@@ -156,13 +159,25 @@ class LocalStorage:
             each.mkdir(mode=0o700, exist_ok=True)
         return tuple(missing)
 
-    @staticmethod
-    def _read(path: Path, start: int, end: int | None) -> Iterator[bytes]:
-        with path.open("rb", buffering=0) as file:
+    @contextmanager
+    def _mounted(self) -> Iterator[None]:
+        """What is absent because the whole folder is away (not mounted, say) cannot be reached: it is not gone."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            if self._partial.is_dir():
+                raise
+            raise _unavailable() from error
+
+    def _read(self, path: Path, start: int, end: int | None) -> Iterator[bytes]:
+        with _faults(), self._mounted():
+            file = path.open("rb", buffering=0)
+        with file:
             file.seek(start)
             left = None if end is None else max(0, end - start)
             while left != 0:
-                data = file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left))
+                with _faults():
+                    data = file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left))
                 if not data:
                     return
                 left = None if left is None else left - len(data)
@@ -178,21 +193,31 @@ class _LocalWriter:
     def write(self, data: bytes) -> None:
         """Append all of `data`."""
         rest = memoryview(data)
-        with _full():
+        with _faults():
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
 
 
 @contextmanager
-def _full() -> Iterator[None]:
+def _faults() -> Iterator[None]:
+    """Errors of the file system as errors of ours; absent objects stay `FileNotFoundError`."""
     try:
         yield
+    except (FileNotFoundError, FileExistsError):
+        raise
     except OSError as error:
         if error.errno in _FULL:
             raise StorageFullError(
                 "there is no room left in the storage; delete datasets or releases, or ask the operator for more room"
             ) from error
-        raise
+        raise _unavailable() from error
+
+
+def _unavailable() -> StorageUnavailableError:
+    return StorageUnavailableError(
+        "the storage cannot be read or written now; try again in a moment, jobs that were accepted wait for it",
+        retry_after=5,
+    )
 
 
 def _sync_folder(folder: Path) -> None:

@@ -3,7 +3,7 @@
 Keys are relative paths of plain segments (`staging/<id>`, `datasets/<id>/<uuid>.parquet`). An object is visible, whole
 and durable once its writer has left its block; before that, and after an exception, there is no object. Absent keys
 raise `FileNotFoundError`; a full disk raises :class:`~app.errors.StorageFullError`; a service that does not answer
-raises :class:`~app.errors.UnavailableError`.
+raises :class:`~app.errors.StorageUnavailableError`, as does a folder that cannot be read or written.
 """
 
 import re

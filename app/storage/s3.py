@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.errors import StorageFullError, UnavailableError
+from app.errors import StorageFullError, StorageUnavailableError
 from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ class S3Storage:
             except FileNotFoundError as error:
                 # A bucket that does not exist answers HEAD like an absent key; listing tells them apart.
                 if not self._bucket_answers():
-                    raise UnavailableError("the storage bucket does not exist or refuses its credentials") from error
+                    raise StorageUnavailableError(
+                        "the storage bucket does not exist or refuses its credentials"
+                    ) from error
 
     def _bucket_answers(self) -> bool:
         import obstore
@@ -158,4 +160,4 @@ def _translated() -> Iterator[None]:
             raise
         if any(code in str(error) for code in _FULL_CODES):
             raise StorageFullError("there is no room left in the storage; ask the operator for more room") from error
-        raise UnavailableError("the storage cannot be reached; try again in a moment", retry_after=5) from error
+        raise StorageUnavailableError("the storage cannot be reached; try again in a moment", retry_after=5) from error

@@ -12,8 +12,8 @@ def rig_on(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
     """A rig on given servers; settings as keywords."""
     made: list[Rig] = []
 
-    def make(database_url: str, redis_url: str, **more: Any) -> Rig:
-        made.append(Rig(database_url, redis_url, tmp_path, settings_more=more))
+    def make(database_url: str, redis_url: str, *, storage_folder: Path | None = None, **more: Any) -> Rig:
+        made.append(Rig(database_url, redis_url, tmp_path, settings_more=more, storage_folder=storage_folder))
         return made[-1]
 
     yield make

@@ -97,6 +97,7 @@ class Rig:
     redis_url: str
     folder: Path
     settings_more: dict[str, Any] = field(default_factory=dict)
+    storage_folder: Path | None = None
     started: list[Process] = field(default_factory=list)
     _database: Database | None = None
     _connection: psycopg.Connection[dict[str, Any]] | None = None
@@ -111,7 +112,7 @@ class Rig:
         return Settings(
             database_url=self.database_url,
             redis_url=self.redis_url,
-            storage_url=f"file:{self.folder / 'storage'}",
+            storage_url=f"file:{self.storage_folder or self.folder / 'storage'}",
             server_secret=SERVER_SECRET,
             **self.values,
         )

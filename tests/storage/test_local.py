@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import CannotStartError, StorageFullError, UnavailableError
+from app.errors import CannotStartError, StorageFullError, StorageUnavailableError
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.local import LocalStorage
@@ -82,8 +82,13 @@ def test_a_full_disk_is_a_clear_problem_and_leaves_nothing(full_folder: Path) ->
 def test_a_folder_that_vanished_is_unavailable(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "store")
     (tmp_path / "store" / ".partial").rmdir()
-    with pytest.raises(UnavailableError):
-        storage.check()
+    for use in (
+        storage.check,
+        lambda: put(storage, "staging/a", megabytes=1),
+        lambda: list(storage.chunks("staging/b")),
+    ):
+        with pytest.raises(StorageUnavailableError):
+            use()
 
 
 @pytest.mark.parametrize("url", ["", "/folder", "ftp://host/x", "s3:", "s3:///prefix", "file://otherhost/x"])

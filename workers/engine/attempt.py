@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
+from app.contracts.ingest import INGEST
 from app.contracts.jobs import JobState, Progress
 from app.db.repositories import claims, parts, reaping, turns
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
@@ -28,6 +30,7 @@ from app.errors import (
     MemoryLimitError,
     PublishedMeanwhileError,
     StorageFullError,
+    StorageUnavailableError,
     SureboxError,
     TimeLimitError,
     UnavailableError,
@@ -42,7 +45,7 @@ from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
 from workers.engine.publish import succeed
 from workers.engine.registry import known, runner_for
 from workers.engine.resources import WorkerResources
-from workers.engine.scratch import scratch_folder
+from workers.engine.scratch import NO_SCRATCH, scratch_fault, scratch_folder
 from workers.engine.traces import Traces
 from workers.engine.warming import at_work
 from workers.methods.context import CancelRequestedError, JobContext, ShutdownRequestedError
@@ -54,6 +57,8 @@ ABANDONED = 75
 _RETRY_SECONDS = 0.2
 #: How long a computed result waits for a database that is away.
 _PATIENCE_SECONDS = 3600.0
+#: Stages of jobs that wait for storage, by whether it is full.
+_WAITS_FOR = ("the storage cannot be used", "the storage is full")
 _INTERNAL = "the job could not be run; the service's log says where it failed"
 
 log = structlog.get_logger(__name__)
@@ -79,8 +84,14 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
     with structlog.contextvars.bound_contextvars(job_id=claimed.id, attempt=claimed.attempt, method=claimed.method):
         log.info("job.claimed")
         try:
-            with at_work(resources.settings), scratch_folder(resources.settings.staging_dir) as scratch:
-                Attempt(claimed, resources, scratch=scratch).run()
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(at_work(resources.settings))
+                    scratch = stack.enter_context(scratch_folder(resources.settings.staging_dir))
+                except OSError:
+                    Attempt(claimed, resources, scratch=None).put_off()
+                else:
+                    Attempt(claimed, resources, scratch=scratch).run()
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400
 
@@ -93,12 +104,12 @@ def _claim_next(connection: Connection, *, ticket: str, worker: str) -> Claim | 
 class Attempt:
     """One attempt of a claimed job."""
 
-    def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path) -> None:
+    def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path | None) -> None:
         self._claimed, self._resources = claimed, resources
         self._settings = resources.settings
         self._checkpoints: Checkpoints | None = None
         self._over = False
-        self._scratch = scratch
+        self._scratch = scratch or Path(os.devnull)
         self._traces = Traces(resources.storage)
         self._gate = Gate(claimed, resources, storage=self._traces)
         self._heart = Heartbeat(
@@ -117,6 +128,10 @@ class Attempt:
             self._end(self._work())
             self._traces.remove(self._claimed, self._resources.database)
 
+    def put_off(self) -> None:
+        """Let the job wait: this worker has no folder to work in."""
+        self._commit(self._hold(NO_SCRATCH))
+
     def _work(self) -> Callable[[UnitOfWork], None]:
         """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
         try:
@@ -130,18 +145,26 @@ class Attempt:
             return self._cancel
         except FencedError:
             return self._cancel_or_stop
+        except (StorageUnavailableError, StorageFullError) as error:
+            return self._hold(error)
         except UnavailableError:
             return self._record_lost_attempt
         except SureboxError as error:
             return self._failure(error)
-        except SoftTimeLimitExceeded:
-            return self._failure(time_limit_error(self._settings))
-        except MemoryError:
-            return self._failure(MemoryLimitError("ask for less work, or give the workers more memory"))
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
-            log.error("job.internal_error", **described(error))  # noqa: TRY400
-            return self._failure(SureboxError(_INTERNAL))
+            return self._broken(error)
         return self._succeed
+
+    def _broken(self, error: Exception) -> Callable[[UnitOfWork], None]:
+        """An error that is none of ours: the worker's limits, its disk, or a fault in the code."""
+        if isinstance(error, SoftTimeLimitExceeded):
+            return self._failure(time_limit_error(self._settings))
+        if isinstance(error, MemoryError):
+            return self._failure(MemoryLimitError("ask for less work, or give the workers more memory"))
+        if (fault := scratch_fault(error)) is not None:
+            return self._hold(fault)
+        log.error("job.internal_error", **described(error))
+        return self._failure(SureboxError(_INTERNAL))
 
     def _compute(self) -> tuple[JobContext, Outcome]:
         runner = runner_for(self._claimed.method)
@@ -218,7 +241,7 @@ class Attempt:
                 written = True
             except PublishedMeanwhileError:
                 self._gate.review_again()
-            except UnavailableError:
+            except (UnavailableError, StorageFullError):
                 if time.monotonic() > patience or self._resources.stopping():
                     raise
                 time.sleep(_RETRY_SECONDS)
@@ -270,6 +293,26 @@ class Attempt:
             return
         claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
         unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.queue)))
+
+    def _hold(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
+        """The storage is at fault, not the job: it waits, unless somebody waits for the answer that it is full."""
+        if self._claimed.kind == INGEST and isinstance(error, StorageFullError):
+            return self._failure(error)
+        log.warning("job.held", error=type(error).__name__)
+        return partial(self._hold_or_fail, error=error)
+
+    def _hold_or_fail(self, unit: UnitOfWork, *, error: SureboxError) -> None:
+        claimed = self._claimed
+        if claims.look(unit.connection, job_id=claimed.id, attempt=claimed.attempt).cancel_requested:
+            self._cancel(unit)
+        elif not claims.hold(
+            unit.connection,
+            job_id=claimed.id,
+            attempt=claimed.attempt,
+            why=_WAITS_FOR[isinstance(error, StorageFullError)],
+            patience=self._settings.storage_patience_seconds,
+        ):
+            self._failure(error)(unit)
 
     def _record_lost_attempt(self, unit: UnitOfWork) -> None:
         """What failed lies outside the job: the attempt is spent, the job is not."""

@@ -3,6 +3,7 @@
 Each folder is locked by the process that uses it; the lock ends with the process, however it dies.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -12,7 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.errors import StorageFullError, StorageUnavailableError, SureboxError
+
 _PREFIX = "surebox-scratch-"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FAULTY = frozenset({errno.EROFS, errno.EIO, errno.ESTALE})
+#: What a job waits for whose worker has no folder to work in.
+NO_SCRATCH = StorageUnavailableError("the scratch folder of a worker cannot be used; ask the operator", retry_after=5)
 #: A folder younger than this may not be locked yet.
 _YOUNG_SECONDS = 60.0
 
@@ -30,6 +37,17 @@ def scratch_folder(parent: Path | None) -> Iterator[Path]:
     finally:
         shutil.rmtree(path, ignore_errors=True)
         os.close(descriptor)
+
+
+def scratch_fault(error: BaseException) -> SureboxError | None:
+    """Tell what a worker's own disk has to do with an error: no room, or nothing can be written; None: nothing."""
+    number = error.errno if isinstance(error, OSError) else None
+    text = str(error) if number is None else ""
+    if number in _FULL or any(f"os error {one}" in text for one in _FULL):  # as readers written in Rust say it
+        return StorageFullError("there is no room left for the scratch files of a worker; ask the operator")
+    if number in _FAULTY or any(f"os error {one}" in text for one in _FAULTY):
+        return NO_SCRATCH
+    return None
 
 
 def sweep(parent: Path | None, *, older_than: float = _YOUNG_SECONDS) -> int:

@@ -6,7 +6,7 @@ rows mean that the job belongs to somebody else by now; the caller rolls back an
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, tuple_, update
@@ -26,6 +26,9 @@ from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
 from app.errors import FencedError
+
+#: Seconds between two looks of a job at storage that cannot be used: longer each time.
+_SHORTEST_HOLD, _LONGEST_HOLD = 5.0, 60.0
 
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
@@ -237,6 +240,43 @@ def release_claim(connection: Connection, *, job_id: str, attempt: int) -> None:
     FencedError
         When the attempt has lost the job.
     """
+    _give_back(connection, job_id=job_id, attempt=attempt, outcome="given back", stage="queued", pause=0.0)
+
+
+def hold(connection: Connection, *, job_id: str, attempt: int, why: str, patience: float) -> bool:
+    """Queue the job again without spending an attempt, for a while later: storage that it needs cannot be used.
+
+    Parameters
+    ----------
+    connection
+        Of the transaction that ends the attempt.
+    job_id, attempt
+        Whose.
+    why
+        What is wrong with the storage, in a few words; the job's stage says it.
+    patience
+        Seconds that a job waits for storage in all.
+
+    Returns
+    -------
+    Whether the job waits; False when its patience is over, with nothing written.
+
+    Raises
+    ------
+    FencedError
+        When the attempt has lost the job.
+    """
+    held = connection.execute(select(job.c.held_seconds).where(_mine(job_id, attempt))).scalar_one_or_none()
+    if held is None:
+        raise FencedError(f"attempt {attempt} of job {job_id} has lost it")
+    if held >= patience:
+        return False
+    pause = min(max(_SHORTEST_HOLD, held / 2), _LONGEST_HOLD)
+    _give_back(connection, job_id=job_id, attempt=attempt, outcome="held", stage=f"waiting: {why}", pause=pause)
+    return True
+
+
+def _give_back(connection: Connection, *, job_id: str, attempt: int, outcome: str, stage: str, pause: float) -> None:
     statement = (
         update(job)
         .where(_mine(job_id, attempt))
@@ -245,14 +285,16 @@ def release_claim(connection: Connection, *, job_id: str, attempt: int) -> None:
             given_back=job.c.given_back + 1,
             queued_at=func.clock_timestamp(),
             enqueued_at=func.clock_timestamp(),
+            not_before=func.clock_timestamp() + timedelta(seconds=pause) if pause else None,
+            held_seconds=job.c.held_seconds + pause,
         )
         .returning(job.c.id)
     )
     if connection.execute(statement).first() is None:
         raise FencedError(f"attempt {attempt} of job {job_id} has lost it")
-    end_attempt(connection, job_id=job_id, attempt=attempt, outcome="given back")
+    end_attempt(connection, job_id=job_id, attempt=attempt, outcome=outcome)
     connection.execute(
-        update(job_progress).where(job_progress.c.job_id == job_id).values(stage="queued", version=change.next_value())
+        update(job_progress).where(job_progress.c.job_id == job_id).values(stage=stage, version=change.next_value())
     )
-    record_event(connection, job_id=job_id, state=JobState.QUEUED, attempt=attempt, reason="given back")
+    record_event(connection, job_id=job_id, state=JobState.QUEUED, attempt=attempt, reason=outcome)
     notify(connection, job_id=job_id)

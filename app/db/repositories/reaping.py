@@ -35,6 +35,7 @@ def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) ->
         select(job.c.id)
         .where(job.c.state == JobState.QUEUED, job.c.queue == queue)
         .where(func.coalesce(job.c.enqueued_at, job.c.queued_at) < func.clock_timestamp() - older_than)
+        .where(func.coalesce(job.c.not_before, job.c.queued_at) <= func.clock_timestamp())
         .order_by(job.c.queued_at)
         .limit(BATCH)
         .with_for_update(skip_locked=True)

@@ -67,6 +67,7 @@ def chosen(connection: Connection, *, queue: str, known: Collection[tuple[str, i
         .outerjoin(running, running.c.owner == job.c.owner)
         .outerjoin(queue_turn, (queue_turn.c.queue == job.c.queue) & (queue_turn.c.owner == job.c.owner))
         .where(job.c.state == JobState.QUEUED, job.c.queue == queue, job.c.cancel_requested_at.is_(None))
+        .where(func.coalesce(job.c.not_before, job.c.queued_at) <= func.clock_timestamp())
         .where(job.c.parent_id.is_(None) | whole_goes_on)
         .where(tuple_(job.c.method, job.c.spec_version).in_(sorted(known)))
         .order_by(
