@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli_backup import cli as backup_commands
 from app.cli_certificates import cli as certificate_commands
 from app.cli_certificates import provenance, signing_keys
 from app.cli_operations import cli as operation_commands
@@ -29,6 +30,7 @@ cli = typer.Typer(
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
 keys.add_typer(signing_keys)
+cli.add_typer(backup_commands)
 cli.add_typer(certificate_commands)
 cli.add_typer(operation_commands)
 cli.add_typer(provenance, name="provenance")

@@ -21,23 +21,40 @@ DataDir = Annotated[
 
 def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":
     """Open the database of the settings, or of the service that runs on a data folder."""
-    from pydantic import SecretStr
-
     from app.db.session import Database
-    from app.settings import Settings
 
     settings = load_settings()
-    if data_dir is not None or "database_url" not in settings.model_fields_set:
-        from app.embedded.folder import DataFolder
-
-        running = DataFolder(data_dir or DEFAULT_DATA_DIR).running().environment
-        settings = Settings(
-            database_url=running["DATABASE_URL"],
-            storage_url=running["STORAGE_URL"],
-            server_secret=SecretStr(running["SUREBOX_SERVER_SECRET"]),
-            signing_key_file=Path(running["SUREBOX_SIGNING_KEY_FILE"]),
-        )
+    if names_folder(settings, data_dir):
+        settings = running_settings(data_dir or DEFAULT_DATA_DIR)
     return settings, Database(settings.database_url, pool_size=1)
+
+
+def names_folder(settings: "Settings", data_dir: Path | None) -> bool:
+    """Tell whether a command is about a data folder, not about the database that the settings name."""
+    return data_dir is not None or "database_url" not in settings.model_fields_set
+
+
+def running_settings(data_dir: Path) -> "Settings":
+    """The settings of the service that runs on a data folder.
+
+    Raises
+    ------
+    CannotStartError
+        None does.
+    """
+    from pydantic import SecretStr
+
+    from app.embedded.folder import DataFolder
+    from app.settings import Settings
+
+    running = DataFolder(data_dir).running().environment
+    return Settings(
+        database_url=running["DATABASE_URL"],
+        storage_url=running["STORAGE_URL"],
+        server_secret=SecretStr(running["SUREBOX_SERVER_SECRET"]),
+        previous_server_secret=SecretStr(running["SUREBOX_PREVIOUS_SERVER_SECRET"]),
+        signing_key_file=Path(running["SUREBOX_SIGNING_KEY_FILE"]),
+    )
 
 
 def load_settings() -> "Settings":

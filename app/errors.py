@@ -172,6 +172,10 @@ class PublishedMeanwhileError(ConflictError):
     code = "published-meanwhile"
 
 
+class LedgerBehindError(PublishedMeanwhileError):
+    """The database has forgotten publications."""
+
+
 class PublishingHeldError(ConflictError):
     """Nothing is published until the operator confirms it."""
 

@@ -7,7 +7,7 @@ left out and what audits found are not in it. Numbers of other releases neither:
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Final
@@ -86,11 +86,6 @@ def issue(connection: Connection, *, settings: Settings, release_id: str, issued
         ),
     )
     return True
-
-
-def certifier(settings: Settings) -> Callable[[Connection, str], bool]:
-    """What publishing calls for a certificate."""
-    return lambda connection, release_id: issue(connection, settings=settings, release_id=release_id)
 
 
 def issue_missing(*, database: Database, settings: Settings) -> int:

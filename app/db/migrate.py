@@ -14,9 +14,9 @@ def config(database_url: str) -> Config:
     return made
 
 
-def upgrade(database_url: str) -> None:
-    """Bring the database to the newest revision; safe to call from several processes at once."""
-    command.upgrade(config(database_url), "head")
+def upgrade(database_url: str, *, revision: str = "head") -> None:
+    """Bring the database to the newest revision, or a named one; safe to call from several processes at once."""
+    command.upgrade(config(database_url), revision)
 
 
 def check(database_url: str) -> None:

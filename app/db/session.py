@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from app.errors import InvalidError, StorageFullError, UnavailableError
 
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
-__all__ = ["Connection", "Database", "UnitOfWork"]
+__all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
 
 
 class UnitOfWork:
@@ -69,9 +69,32 @@ class Database:
         with _unavailable(), self._autocommit.connect() as connection:
             yield connection
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees one moment and changes nothing: for reading everything."""
+        with _unavailable(), self.engine.connect() as connection:
+            frozen = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with frozen.begin():
+                yield frozen
+
     def close(self, *, forked: bool = False) -> None:
         """Close the pool; in a forked child the parent's connections are left alone."""
         self.engine.dispose(close=not forked)
+
+
+def on_rollback(connection: Connection, action: Callable[[], None]) -> None:
+    """Run `action` if the transaction is rolled back; not where a commit was sent and its answer lost."""
+    sent: list[bool] = []
+
+    def committed(_: Connection) -> None:
+        sent.append(True)
+
+    def rolled_back(_: Connection) -> None:
+        if not sent:
+            action()
+
+    event.listen(connection, "commit", committed)
+    event.listen(connection, "rollback", rolled_back)
 
 
 def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:

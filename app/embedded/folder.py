@@ -9,6 +9,7 @@ import socket
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,6 +27,14 @@ class Secrets:
     server_secret: str
     postgres_password: str
     admin_key_written: bool = False
+    #: While the secret is being changed: the former one, and until when it is still known (RFC 3339).
+    previous_server_secret: str = ""
+    previous_until: str = ""
+
+    def previous(self, now: datetime) -> str:
+        """The former secret, while it is still known."""
+        over = not self.previous_until or datetime.fromisoformat(self.previous_until) <= now
+        return "" if over else self.previous_server_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +84,13 @@ class DataFolder:
         return f"file:{quote(str(self.path / 'storage'))}"
 
     @property
-    def _secrets(self) -> Path:
+    def secrets_file(self) -> Path:
+        """What is made once and never shown."""
         return self.path / "secrets.json"
+
+    @property
+    def _secrets(self) -> Path:
+        return self.secrets_file
 
     @property
     def _running(self) -> Path:
@@ -146,7 +160,22 @@ class DataFolder:
     def write_admin_key(self, key: str) -> None:
         """Write the admin key, and remember that it was written."""
         write_private(self.admin_key, key + "\n")
-        write_private(self._secrets, json.dumps(asdict(replace(self.secrets(), admin_key_written=True))))
+        self._write_secrets(replace(self.secrets(), admin_key_written=True))
+
+    def change_server_secret(self, secret: str, *, until: datetime) -> None:
+        """Have another secret from the next start on; the former one is known beside it for a while."""
+        known = self.secrets()
+        former, last = known.server_secret, until.isoformat()
+        self._write_secrets(replace(known, server_secret=secret, previous_server_secret=former, previous_until=last))
+
+    def restore_secrets(self, *, server_secret: str, previous: str, until: datetime) -> None:
+        """Have the secrets of a backup, and a database of its own that is yet to be made."""
+        password = secrets.token_urlsafe(32)
+        last = until.isoformat() if previous else ""
+        self._write_secrets(Secrets(server_secret, password, True, previous, last))
+
+    def _write_secrets(self, known: Secrets) -> None:
+        write_private(self._secrets, json.dumps(asdict(known)))
 
     def make_signing_key(self) -> None:
         """Make the first signing key where there is none."""
@@ -208,7 +237,10 @@ class DataFolder:
 
     def _is_free(self) -> bool:
         """Tell whether it is ours, or holds nothing under a name that we would write to."""
-        if self._lock_file.exists():
+        if self._lock_file.exists() or (self.path / "storage" / "installation" / "id").exists():
+            return True
+        with suppress(OSError, ValueError, TypeError):  # a copy that was made without the lock
+            Secrets(**json.loads(self._secrets.read_text(encoding="utf-8")))
             return True
         ours = (self.postgres, self.path / "storage", self.scratch, self.logs, self.path / "run", self.admin_key)
         return not any(path.exists() for path in (*ours, self._secrets, self._running, self.signing_key))

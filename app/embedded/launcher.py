@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_urlsafe
 from types import FrameType
@@ -104,6 +105,7 @@ class Launcher:
             "REDIS_URL": broker.url(),
             "STORAGE_URL": self.folder.storage_url,
             "SUREBOX_SERVER_SECRET": secrets.server_secret,
+            "SUREBOX_PREVIOUS_SERVER_SECRET": secrets.previous(datetime.now(UTC)),
             "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
             "SUREBOX_STAGING_DIR": str(self.folder.scratch),
         }

@@ -48,6 +48,8 @@ def keep(settings: Settings, *, stop: threading.Event) -> None:
             if leads != led:
                 log.info("housekeeping.leads" if leads else "housekeeping.follows")
                 led = leads
+                if leads:
+                    _attempt(rounds.first)
             if leads:
                 _attempt(rounds.quick)
                 number += 1

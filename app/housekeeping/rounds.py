@@ -17,6 +17,7 @@ from app.jobs.erase import remove_leftovers as results_left
 from app.observability.job_metrics import WORKER_SECONDS
 from app.queue import JobQueue
 from app.releases.delete import remove_leftovers as releases_left
+from app.releases.entries import catch_up, refresh
 from app.settings import Settings
 from app.storage.protocol import Storage
 
@@ -41,6 +42,13 @@ class Rounds:
         self._requeue()
         self._show_stranded()
         datasets_left(database=self._database, storage=self._storage)
+        refresh(database=self._database, storage=self._storage)
+
+    def first(self) -> None:
+        """Learn of what was published and forgotten, before anything else is published."""
+        learnt = catch_up(database=self._database, storage=self._storage)
+        if learnt:
+            log.warning("housekeeping.caught_up", publications=learnt)
 
     def slow(self, stop: threading.Event) -> None:
         """Remove what has expired; `stop` ends it early."""

@@ -1,5 +1,6 @@
 """Deleting jobs: what is restricted of them is erased, their releases stay; and results whose time has passed."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -45,7 +46,7 @@ def delete_job(*, database: Database, storage: Storage, owner: str, job_id: str)
             raise NotFoundError("there is no job with this id")
         parts = _free_parts(unit, found)
         _refuse_in_use(unit, found)
-        erasing.erase(unit.connection, found=found, spec=_kept(found))
+        erasing.erase(unit.connection, found=found, spec=kept_spec(found.spec) if found.release_id else {})
     remove_leftovers(database=database, storage=storage, job_id=job_id)
     if found.release_id is not None:
         remove_links(database=database, storage=storage, release_id=found.release_id)
@@ -114,8 +115,6 @@ def _refuse_in_use(unit: UnitOfWork, found: Erasable) -> None:
         raise JobInUseError(detail)
 
 
-def _kept(found: Erasable) -> dict[str, Any]:
-    """What is needed of the specification for as long as its release is there."""
-    if found.release_id is None:
-        return {}
-    return {name: found.spec[name] for name in (*_TOLD, *_COMPOSED) if name in found.spec}
+def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What is needed of a specification for as long as its release is there."""
+    return {name: spec[name] for name in (*_TOLD, *_COMPOSED) if name in spec}

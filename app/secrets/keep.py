@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from app.db.repositories import secrets
+from app.db.repositories import entries, secrets
 from app.db.session import Database
 from app.secrets.seal import Sealer
 
@@ -65,5 +65,8 @@ def seal_anew(database: Database, sealer: Sealer) -> int:
                 sealed = sealer.seal(opened, owner=kept.owner, name=kept.name)
                 secrets.replace(unit.connection, kept=secrets.Kept(kept.owner, kept.name, sealed))
         if not due:
+            if count:
+                with database.unit_of_work() as unit:
+                    entries.mark_all_stale(unit.connection)
             return count
         count += len(due)

@@ -27,6 +27,7 @@ from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
 from app.db.session import Connection, UnitOfWork
 from app.errors import (
     FencedError,
+    LedgerBehindError,
     MemoryLimitError,
     PublishedMeanwhileError,
     StorageFullError,
@@ -36,6 +37,7 @@ from app.errors import (
     UnavailableError,
 )
 from app.observability.logs import described
+from app.releases.entries import catch_up, certify_and_write
 from workers.engine.checkpoints import Checkpoints
 from workers.engine.column_secrets import with_secrets
 from workers.engine.context import job_context
@@ -239,15 +241,23 @@ class Attempt:
                 with self._resources.database.unit_of_work() as unit:
                     write(unit)
                 written = True
-            except PublishedMeanwhileError:
+            except PublishedMeanwhileError as error:
+                if isinstance(error, LedgerBehindError):
+                    self._learn_again()
                 self._gate.review_again()
             except (UnavailableError, StorageFullError):
                 if time.monotonic() > patience or self._resources.stopping():
                     raise
                 time.sleep(_RETRY_SECONDS)
 
+    def _learn_again(self) -> None:
+        """Storage has publications that the database has forgotten."""
+        at = self._resources
+        catch_up(database=at.database, storage=at.storage, owner=self._claimed.owner)
+
     def _succeed(self, unit: UnitOfWork) -> None:
-        succeed(unit.connection, claimed=self._claimed, stored=self._gate.stored, settings=self._settings)
+        end = certify_and_write(self._settings, self._resources.storage)
+        succeed(unit.connection, claimed=self._claimed, stored=self._gate.stored, settings=self._settings, end=end)
         self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 

@@ -8,7 +8,6 @@ import json
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from app.certificates.issue import certifier, issue
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
 from app.contracts.draws import refuse_repeat
@@ -25,7 +24,7 @@ from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
 from app.releases.holding import with_held
-from app.releases.publishing import Decision, decide, publish_reviewed, record_published, standing
+from app.releases.publishing import Certifier, Decision, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.families import Recognised, join_family
@@ -79,7 +78,7 @@ def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Setti
     return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release, dataset)
 
 
-def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings: Settings) -> None:
+def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings: Settings, end: Certifier) -> None:
     """Write release, result, provenance and the end of the job, in the caller's transaction.
 
     Raises
@@ -109,7 +108,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         release = replace(release, flags=tuple(dict.fromkeys((*release.flags, *decision.flags))))
         new = _insert_release(connection, claimed, release, review=stored.review, state=decision.state)
         _insert_ledger(connection, new, stored)
-    _publish_draft(connection, claimed, stored, settings)
+    _publish_draft(connection, claimed, stored, end)
     if stored.recognised is not None:
         families.lock_recognising(connection, owner=stored.recognised.owner)
     if stored.dataset is not None:
@@ -128,7 +127,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
         ),
     )
     if new is not None and new.state is ReleaseState.PUBLISHED:
-        _record_published(connection, new, stored.review, settings)
+        _record_published(connection, new, stored.review, end)
 
 
 def _noting_held(connection: Connection, stored: Stored) -> Stored:
@@ -208,7 +207,7 @@ def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes
     return decision
 
 
-def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, settings: Settings) -> None:
+def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, end: Certifier) -> None:
     """Publish what the job was asked to publish, now that it was composed again."""
     if stored.outcome.publishes is not None:
         publish_reviewed(
@@ -218,7 +217,7 @@ def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, setti
             release_id=claimed.inputs.releases[stored.outcome.publishes].id,
             review=stored.review,
             asked=_asked(claimed),
-            certify=certifier(settings),
+            certify=end,
         )
 
 
@@ -226,7 +225,7 @@ def _asked(claimed: Claim) -> PublishRequest:
     return PublishRequest(accept=claimed.spec.get("accept", ()), readers=claimed.spec.get("readers"))
 
 
-def _record_published(connection: Connection, new: releases.NewRelease, review: Review, settings: Settings) -> None:
+def _record_published(connection: Connection, new: releases.NewRelease, review: Review, end: Certifier) -> None:
     stood = {one.audit for one in standing(review.findings, accepted=())}
     release = Publishable(
         id=new.id, owner=new.owner, job_id=new.job_id, dataset_id=new.dataset_id, method=new.method, state=new.state,
@@ -237,7 +236,7 @@ def _record_published(connection: Connection, new: releases.NewRelease, review: 
     record_published(
         connection, release=release, key_id=new.made_by, accepted=stood, composed=review.composed, by_job=True
     )
-    issue(connection, settings=settings, release_id=new.id)
+    end(connection, new.id)
 
 
 def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) -> None:

@@ -12,11 +12,11 @@ from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import PUBLISHING, WITHDRAWING
 from app.api.schemas.jobs import ACCEPTED_HEADERS, Job
 from app.auth.principal import Principal
-from app.certificates.issue import certifier
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
-from app.errors import PublishedMeanwhileError
+from app.errors import LedgerBehindError, PublishedMeanwhileError
 from app.releases import publishing, query, read
 from app.releases.access import viewer_of
+from app.releases.entries import catch_up, certify_and_write
 
 router = APIRouter(tags=["releases"])
 
@@ -52,8 +52,11 @@ def publish_release(
             release_id=release_id,
             asked=asked,
             four_eyes=resources.settings.four_eyes,
-            certify=certifier(resources.settings),
+            certify=certify_and_write(resources.settings, resources.storage),
         )
+    except LedgerBehindError:
+        catch_up(database=resources.database, storage=resources.storage, owner=principal.owner)
+        return publish_release(release_id, resources, principal, asked)
     except PublishedMeanwhileError:
         return _composed_again(resources, principal, release_id, asked)
     return read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)

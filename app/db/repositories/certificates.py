@@ -13,6 +13,7 @@ from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.signing_key import signing_key
+from app.db.repositories.entries import mark_stale
 
 _CHAIN_LOCK = 7_305_014
 _WITHOUT = and_(
@@ -114,6 +115,7 @@ def now(connection: Connection) -> datetime:
 
 def insert_certificate(connection: Connection, *, link: Link) -> None:
     """Add a certificate to its owner's chain."""
+    mark_stale(connection, release_id=link.release_id)
     connection.execute(
         insert(certificate).values(
             release_id=link.release_id,
@@ -135,6 +137,7 @@ def get_envelope(connection: Connection, *, release_id: str) -> bytes | None:
 
 def forget_envelope(connection: Connection, *, release_id: str) -> None:
     """The release is deleted: its certificate's place in the chain stays, what it says goes, and its timestamp."""
+    mark_stale(connection, release_id=release_id)
     gone = {"envelope": None, "timestamp": None, "timestamped_at": None}
     connection.execute(update(certificate).where(certificate.c.release_id == release_id).values(gone))
 

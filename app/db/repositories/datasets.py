@@ -10,6 +10,8 @@ from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, up
 from app.contracts.datasets import Dataset, DatasetColumn, DatasetState, Profile, ReadOptions
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.db.models.dataset import dataset
+from app.db.models.publication_entry import publication_entry
+from app.db.models.release import release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,8 @@ def lock(connection: Connection, *, owner: str, dataset_id: str) -> bool:
 
 def mark_deleted(connection: Connection, *, dataset_id: str, now: datetime) -> None:
     """Make a dataset invisible and forget what it said about the data. Its bytes are still to be removed."""
+    made = select(release.c.id).where(release.c.dataset_id == dataset_id)
+    connection.execute(update(publication_entry).where(publication_entry.c.release_id.in_(made)).values(stale=True))
     connection.execute(
         update(dataset)
         .where(dataset.c.id == dataset_id)

@@ -1,9 +1,9 @@
 """What housekeeping removes: rows whose time has passed, and objects that no row points to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, func, select, true, union_all
+from sqlalchemy import ColumnElement, Connection, delete, func, select, true, union_all
 
 from app.contracts.datasets import DatasetState
 from app.db.models.dataset import dataset
@@ -12,9 +12,12 @@ from app.db.models.job import job
 from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_result import job_result
 from app.db.models.ledger_file import ledger_file
+from app.db.models.publication_entry import publication_entry
 from app.db.models.release import release
 from app.db.models.release_file import release_file
 from app.db.models.release_link import release_link
+
+_AT_ONCE = 1_000
 
 
 def forget_keys(connection: Connection, *, older_than: timedelta) -> int:
@@ -31,19 +34,35 @@ def remove_expired_jobs(connection: Connection) -> int:
 
 def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
     """Those of the storage keys that some row points to."""
+    named = union_all(*(select(column).where(column.in_(keys), condition) for column, condition in _sources()))
+    return set(connection.execute(named).scalars())
+
+
+def all_referenced(connection: Connection) -> Iterator[str]:
+    """Every storage key that some row points to, but for checkpoints, which are nobody's loss."""
+    named = union_all(
+        *(
+            select(column).where(column.is_not(None), condition)
+            for column, condition in _sources()
+            if column is not job_checkpoint.c.key
+        )
+    )
+    yield from connection.execution_options(yield_per=_AT_ONCE).execute(named).scalars()
+
+
+def _sources() -> tuple[tuple[ColumnElement[str], ColumnElement[bool]], ...]:
+    """The columns that hold storage keys, and of which rows."""
     kept = dataset.c.state.in_([DatasetState.INGESTING, DatasetState.READY])
-    sources = (
+    return (
         (release_file.c.key, true()),
         (release_link.c.key, true()),
         (job_result.c.key, true()),
         (job_checkpoint.c.key, true()),
         (ledger_file.c.key, true()),
-        (ledger_file.c.persons_key, true()),
+        (publication_entry.c.key, true()),
         (dataset.c.data_key, kept),
         (dataset.c.staged_key, dataset.c.state == DatasetState.INGESTING),
     )
-    statement = union_all(*(select(column).where(column.in_(keys), condition) for column, condition in sources))
-    return set(connection.execute(statement).scalars())
 
 
 def of_deleted(connection: Connection, *, keys: Sequence[str]) -> set[str]:

@@ -17,6 +17,7 @@ from app.db.models.family_person import family_person
 from app.db.models.family_sketch import family_sketch
 from app.db.models.ledger_file import ledger_file
 from app.db.models.publication import publication
+from app.db.models.publication_entry import publication_entry
 from app.db.models.release import release
 from app.db.models.secret import secret
 
@@ -199,6 +200,8 @@ def merge(connection: Connection, *, family_id: str, others: Collection[str]) ->
     """Make several families one: data turned up that are the same as both."""
     for other in sorted(others):
         moved = lock(connection, family_id=other) or 0
+        told = select(publication.c.release_id).where(publication.c.family_id == other)
+        connection.execute(update(publication_entry).where(publication_entry.c.release_id.in_(told)).values(stale=True))
         known = select(family_column.c.fingerprint).where(family_column.c.family_id == family_id)
         twice = (family_column.c.family_id == other, family_column.c.fingerprint.in_(known))
         connection.execute(delete(family_column).where(*twice))
@@ -324,6 +327,8 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
     mine = select(family.c.id).where(family.c.id == family_id, family.c.owner == owner).with_for_update()
     if connection.execute(mine).first() is None:
         return None
+    # Every entry of the owner may hold the secrets that go with the family.
+    connection.execute(update(publication_entry).where(publication_entry.c.owner == owner).values(stale=True))
     published = select(publication.c.release_id).where(publication.c.family_id == family_id)
     keyed = select(ledger_file.c.persons_under).where(ledger_file.c.release_id.in_(published))
     connection.execute(delete(secret).where(secret.c.owner == owner, secret.c.name.in_(keyed)))

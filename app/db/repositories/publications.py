@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select, update
 from app.contracts.findings import Finding
 from app.contracts.releases import Readers, ReleaseState
 from app.db.models.release import release as _release
+from app.db.repositories.entries import mark_stale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,7 @@ def set_reviewed(connection: Connection, *, release: Publishable) -> None:
 
 def set_withdrawn(connection: Connection, *, release_id: str, reason: str) -> None:
     """The release is there for keepers only from now on."""
+    mark_stale(connection, release_id=release_id)
     values = {
         "state": ReleaseState.WITHDRAWN, "withdrawn_at": func.clock_timestamp(), "withdrawn_because": reason,
     }  # fmt: skip
@@ -72,6 +74,7 @@ def set_withdrawn(connection: Connection, *, release_id: str, reason: str) -> No
 
 def set_readers(connection: Connection, *, release_id: str, readers: Readers) -> None:
     """Who reads the release beside its owner, from now on."""
+    mark_stale(connection, release_id=release_id)
     connection.execute(update(_release).where(_release.c.id == release_id).values(**_readers(readers)))
 
 

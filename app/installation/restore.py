@@ -1,0 +1,186 @@
+"""`surebox restore`: a backup into an empty or replaced database and its storage, before any process starts.
+
+Storage may have lived on: it then holds what was published after the backup, which is written there before it is
+answered, and the database learns it again. Where storage comes from the backup as well, nobody can know whether
+something was published later, so publishing is held until an operator confirms that nothing was.
+"""
+
+import json
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from app.db import copying
+from app.db.migrate import upgrade
+from app.db.repositories import expiry, installation
+from app.db.session import Database
+from app.errors import CannotStartError
+from app.installation.check import read_mark, write_mark
+from app.installation.manifest import DATABASE, SECRETS, STORAGE, FileEntry, Manifest, faults, read_files, read_manifest
+from app.releases.entries import catch_up
+from app.settings import Settings
+from app.storage.factory import open_storage
+from app.storage.protocol import TRASH, Storage
+
+_NAMED: Final = 5
+_KEYS: Final = 500
+
+
+def verified(folder: Path) -> Manifest:
+    """The manifest of a backup whose every file is what it was.
+
+    Raises
+    ------
+    CannotStartError
+        A file is missing or was changed; which.
+    """
+    manifest = read_manifest(folder)
+    wrong = faults(folder, manifest)
+    if wrong:
+        more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        raise CannotStartError(f"{folder} is not what was written: {', '.join(wrong[:_NAMED])}{more}")
+    unknown = sorted(copying.table_names(manifest.tables))
+    if unknown:
+        raise CannotStartError(f"{folder} was made by a newer version of Surebox, with tables {', '.join(unknown)}")
+    return manifest
+
+
+def restore(
+    settings: Settings,
+    folder: Path,
+    manifest: Manifest,
+    *,
+    replace: bool,
+    accept_missing: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Bring a verified backup back.
+
+    Parameters
+    ----------
+    settings
+        They name the database and the storage to restore to; no process runs on them.
+    folder, manifest
+        The backup, verified.
+    replace
+        Whether what the database holds may be dropped.
+    accept_missing
+        Whether rows may name files that neither storage nor the backup has.
+    say
+        Told in one line what a person should know.
+
+    Raises
+    ------
+    CannotStartError
+        Something runs on the database, the storage is another installation's, the secret is
+        another one, or files are missing.
+    """
+    _check_secret(settings, folder)
+    database, storage = Database(settings.database_url, pool_size=2), open_storage(settings)
+    try:
+        lived_on = _check_storage(storage, manifest)
+        _empty(database, replace=replace)
+        say(f"Backup of {manifest.made_at}: {manifest.files} files, {sum(each.rows for each in manifest.tables)} rows.")
+        brought = sum(_bring(storage, folder, entry, copied=not lived_on) for entry in read_files(folder))
+        say(f"{brought} files were missing in storage and are there again.")
+        upgrade(settings.database_url, revision=manifest.revision)
+        with database.unit_of_work() as unit:
+            copying.copy_in(unit.connection, folder / DATABASE, manifest.tables, manifest.sequences)
+        upgrade(settings.database_url)
+        write_mark(database=database, storage=storage, installation_id=manifest.installation)
+        learnt = catch_up(database=database, storage=storage)
+        say(f"{learnt} publications of after the backup are known again.")
+        _check_files(database, storage, manifest, accept_missing=accept_missing)
+        _settle(database, manifest, lived_on=lived_on, say=say)
+    finally:
+        database.close()
+
+
+def _settle(database: Database, manifest: Manifest, *, lived_on: bool, say: Callable[[str], None]) -> None:
+    """Whether the head of what was published is known."""
+    if not lived_on:
+        because = f"the service was restored from a backup of {manifest.made_at}, and its files as well: what was "
+        because += "published after it is not known"
+        with database.unit_of_work() as unit:
+            installation.hold_publishing(unit.connection, because=because)
+        say("Publishing is held: once you know that nothing was published after it, run `surebox publishing confirm`.")
+
+
+def _check_secret(settings: Settings, folder: Path) -> None:
+    """Keys are stored under the secret, and secrets of data sealed by it: with another one the database is useless."""
+    kept = json.loads((folder / SECRETS).read_text(encoding="utf-8"))["server_secret"]
+    given = [settings.server_secret.get_secret_value(), settings.previous_server_secret.get_secret_value()]
+    if kept and kept not in given:
+        raise CannotStartError(
+            "SUREBOX_SERVER_SECRET is not the secret that the backup was made under: set it to what "
+            f"{folder / SECRETS} says, or set SUREBOX_PREVIOUS_SERVER_SECRET to that"
+        )
+
+
+def _check_storage(storage: Storage, manifest: Manifest) -> bool:
+    """Whether storage is the one that the backup was made of and has lived on; empty storage is filled."""
+    marked = read_mark(storage)
+    if marked == manifest.installation:
+        return True
+    if marked is not None:
+        raise CannotStartError(
+            f"the storage of STORAGE_URL belongs to installation {marked}, the backup to {manifest.installation}: "
+            "name the storage of the backup's installation, or an empty one"
+        )
+    filled = [
+        prefix for prefix in ("datasets/", "releases/", "jobs/", "ledger/") if any(islice(storage.list(prefix), 1))
+    ]
+    if filled:
+        raise CannotStartError(
+            f"the storage of STORAGE_URL has no id of an installation, but files below {', '.join(filled)}: "
+            "name the storage of the backup's installation, or an empty one"
+        )
+    return False
+
+
+def _empty(database: Database, *, replace: bool) -> None:
+    """Leave a database without tables."""
+    with database.unit_of_work() as unit:
+        others = copying.others_connected(unit.connection)
+        if others:
+            raise CannotStartError(f"{others} connections to the database are open: stop every process first")
+        if copying.is_empty(unit.connection):
+            return
+        if not replace:
+            raise CannotStartError("the database is not empty: restore to an empty one, or say --replace to drop it")
+        copying.drop_everything(unit.connection)
+
+
+def _bring(storage: Storage, folder: Path, entry: FileEntry, *, copied: bool) -> bool:
+    """Put one object back where storage lacks it; whether it did."""
+    try:
+        next(storage.chunks(entry.key, end=1), b"")
+    except FileNotFoundError:
+        held = folder / STORAGE / entry.key
+        if entry.sha256 is not None:
+            storage.put_file(entry.key, held)
+            return True
+        if not copied:
+            return _from_trash(storage, entry.key)
+    return False
+
+
+def _from_trash(storage: Storage, key: str) -> bool:
+    there = [each.key for each in storage.list(f"{TRASH}{key}/")]
+    if there:
+        storage.move(max(there), key)
+    return bool(there)
+
+
+def _check_files(database: Database, storage: Storage, manifest: Manifest, *, accept_missing: bool) -> None:
+    """Every row has its file."""
+    with database.snapshot() as connection:
+        named = set(expiry.all_referenced(connection))
+    there = {each.key for prefix in {f"{key.split('/')[0]}/" for key in named} for each in storage.list(prefix)}
+    lost = sorted(named - there - set(manifest.missing))
+    if lost and not accept_missing:
+        raise CannotStartError(
+            f"rows name {len(lost)} files that neither storage nor the backup has, the first "
+            f"{', '.join(lost[:_NAMED])}: bring them back and restore again, or say --accept-missing"
+        )

@@ -1,0 +1,219 @@
+"""`surebox backup` and `surebox restore`, as docs/operations.md has them, of a service that works meanwhile."""
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests import patient
+from tests.embedded.test_cli import assert_one_line, surebox
+from tests.methods.asking import ended, succeed, upload
+from tests.servers import short_folder
+from tests.service import Service, serving
+from tests.stored import stored
+
+#: Housekeeping's slow round is then two seconds after its start.
+HASTY = {"SUREBOX_HOUSEKEEPING_SECONDS": "0.06", "SUREBOX_HEARTBEAT_TIMEOUT_SECONDS": "5"}
+DAY = 86_400
+
+
+def table(seed: int, rows: int = 300) -> str:
+    draw = np.random.default_rng([25, seed])
+    frame = pl.DataFrame({"age": draw.integers(18, 90, rows), "wage": draw.lognormal(3, 1, rows).round(2)})
+    return frame.write_csv()
+
+
+def boxes(dataset_id: str, **more: Any) -> dict[str, Any]:
+    return {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "wage"], "k": 5} | more
+
+
+def of_yesterday(storage: Path) -> None:
+    """Every file there is was written a day ago."""
+    for path in stored(storage):
+        os.utime(path, (time.time() - DAY, time.time() - DAY))
+
+
+def objects(storage: Path) -> dict[str, bytes]:
+    """What lies in storage, but for what comes and goes while jobs run."""
+    passing = ("checkpoint", "staging/", ".partial")
+    found = {path.relative_to(storage).as_posix(): path for path in stored(storage)}
+    return {key: path.read_bytes() for key, path in found.items() if not any(word in key for word in passing)}
+
+
+def wait_until(condition: Callable[[], bool], *, within: float = 120.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def held(service: Service) -> float:
+    """How many orphans housekeeping leaves alone: it has looked."""
+    lines = patient.get(f"{service.address}/metrics").text.splitlines()
+    return float(next(line for line in lines if line.startswith("surebox_orphans_held ")).split()[1])
+
+
+def plant_orphans(storage: Path, count: int) -> list[Path]:
+    made = [storage / "releases" / f"rel_orphan{number}" / "a.csv" for number in range(count)]
+    for path in made:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"a")
+    of_yesterday(storage)
+    return made
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
+
+
+def downloads(client: httpx.Client) -> dict[str, bytes]:
+    """What readers have of every release."""
+    return {
+        each["id"]: client.get(f"/v1/releases/{each['id']}/data", params={"format": "csv"}).raise_for_status().content
+        for each in client.get("/v1/releases").json()["items"]
+        if each["state"] == "published"
+    }
+
+
+def test_what_was_backed_up_while_jobs_ran_is_all_there_after_the_machine_was_lost(place: Path) -> None:
+    with serving(place / "data", **HASTY) as service, service.client() as client:
+        datasets = [upload(client, table(seed))["id"] for seed in range(3)]
+        jobs = [succeed(client, boxes(dataset_id)) for dataset_id in datasets]
+        of_yesterday(place / "data" / "storage")
+        begun = [client.post("/v1/anonymizations", json=boxes(one, k=7)).json() for one in datasets]
+        done = surebox("backup", str(place / "backup"), "--data-dir", str(place / "data"))
+        assert done.returncode == 0, done.stderr
+        published = downloads(client)
+        checked = surebox("restore", "--check", str(place / "backup"))
+        assert "is whole" in checked.stdout, checked.stderr
+        refused = surebox("restore", str(place / "backup"), "--data-dir", str(place / "data"))
+        assert_one_line(refused, "is in use by another `surebox serve`")
+    kept = objects(place / "backup" / "storage")
+    assert sum(key.startswith("datasets/") for key in kept) == 3
+    linked = next(path for path in stored(place / "data" / "storage", ".parquet") if "datasets/" in str(path))
+    assert linked.stat().st_nlink > 1, "a link, not a copy"
+    assert (place / "backup" / "secrets.json").stat().st_mode & 0o077 == 0
+
+    restored = surebox("restore", str(place / "backup"), "--data-dir", str(place / "new"))
+    assert restored.returncode == 0, restored.stderr
+    assert objects(place / "new" / "storage") == kept
+    orphans = plant_orphans(place / "new" / "storage", 5)
+    with serving(place / "new", **HASTY) as service, service.client() as client:
+        assert client.get("/v1/datasets").status_code == 200, "the keys of before are valid"
+        for job in jobs:
+            assert client.get(f"/v1/jobs/{job['id']}/result").json() == job["result"]
+        for job in begun:
+            answer = client.get(f"/v1/jobs/{job['id']}")
+            if answer.status_code == 200:  # it was accepted before the snapshot
+                assert ended(client, answer.json())["state"] == "succeeded"
+        wait_until(lambda: held(service) == 5)
+        assert all(path.exists() for path in orphans)
+        assert kept.keys() <= objects(place / "new" / "storage").keys()
+        again = downloads(client)
+        assert {name: again[name] for name in published if name in again} == {
+            name: content for name, content in published.items() if name in again
+        }
+        assert {job["release_id"] for job in jobs} <= again.keys()
+
+
+def test_a_restored_database_learns_what_was_published_after_the_backup(place: Path) -> None:
+    folder = place / "new"
+    with serving(folder, **HASTY) as service, service.client() as client:
+        assert client.get("/v1/datasets").status_code == 200
+        held_back = succeed(client, boxes(upload(client, table(9))["id"]))
+        assert client.get(f"/v1/releases/{held_back['release_id']}").json()["state"] == "draft"
+        refused = client.post(f"/v1/releases/{held_back['release_id']}/publish")
+        assert (refused.status_code, refused.json()["type"]) == (409, "/problems/publishing-held")
+        assert "restored from a backup" in refused.json()["detail"]
+        assert surebox("publishing", "confirm", "--data-dir", str(folder)).returncode == 0
+        before = upload(client, table(10))["id"]
+        done = surebox("backup", str(place / "older"), "--data-dir", str(folder))
+        assert done.returncode == 0, done.stderr
+        after = upload(client, table(11))["id"]
+        forgotten = [succeed(client, boxes(one)) for one in (before, after)]
+        published = downloads(client)
+        assert {job["release_id"] for job in forgotten} <= published.keys()
+        head = surebox("provenance", "verify", "--data-dir", str(folder)).stdout
+
+    restored = surebox("restore", str(place / "older"), "--data-dir", str(folder))
+    assert restored.returncode == 0, restored.stderr
+    assert "2 publications of after the backup are known again" in restored.stderr
+    with serving(folder, **HASTY) as service, service.client() as client:
+        assert downloads(client) == published
+        assert surebox("provenance", "verify", "--data-dir", str(folder)).stdout == head
+        assert surebox("publishing", "status", "--data-dir", str(folder)).stdout == "releases are published\n"
+        for job in forgotten:
+            known = client.get(f"/v1/jobs/{job['id']}").json()
+            assert (known["state"], known["result"]) == ("succeeded", None) if "id" in known else known["status"] == 404
+        log = client.get("/v1/log", params={"limit": 100}).json()["items"]
+        assert [one["number"] for one in log] == list(range(len(log), 0, -1))
+        assert all(newer["previous"] == older["hash"] for newer, older in itertools.pairwise(log))
+        again = upload(client, table(11))
+        assert again["family_id"] == client.get(f"/v1/releases/{forgotten[1]['release_id']}").json()["family_id"]
+        for dataset_id, job in zip((before, again["id"]), forgotten, strict=True):
+            other = succeed(client, boxes(dataset_id, k=6))
+            assert client.get(f"/v1/releases/{other['release_id']}").json()["state"] == "draft"
+            assert "composition" in [one["audit"] for one in other["findings"]]
+            family = client.get(f"/v1/datasets/{dataset_id}").json()["family_id"]
+            listed = client.get(f"/v1/families/{family}").json()["published"]
+            assert [one["release_id"] for one in listed] == [job["release_id"]]
+
+
+def test_a_backup_that_is_not_whole_is_refused_and_nothing_is_touched(place: Path) -> None:
+    broken = place / "broken"
+    shutil.copytree(place / "backup", broken)
+    manifest = broken / "manifest.json"
+    for path in (next(broken.rglob("release.copy")), next((broken / "storage" / "datasets").rglob("*.parquet"))):
+        whole = path.read_bytes()
+        path.unlink()
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        done = surebox("restore", str(broken), "--data-dir", str(place / "never"))
+        assert_one_line(done, "is not what was written", path.name)
+        path.write_bytes(whole)
+    listed = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(listed | {"format": 99}))
+    assert_one_line(surebox("restore", str(broken), "--data-dir", str(place / "never")), "newer version")
+    manifest.unlink()
+    assert_one_line(surebox("restore", str(broken), "--data-dir", str(place / "never")), "no whole backup")
+    assert not (place / "never").exists()
+    assert_one_line(surebox("backup", str(broken), "--data-dir", str(place / "new")), "is not empty")
+
+
+def test_a_stopped_folder_is_backed_up_and_a_copy_without_its_lock_is_a_data_folder(place: Path) -> None:
+    done = surebox("backup", str(place / "second"), "--data-dir", str(place / "new"))
+    assert done.returncode == 0, done.stderr
+    tables = {one["name"]: one["rows"] for one in json.loads((place / "second/manifest.json").read_text())["tables"]}
+    assert tables["dataset"] >= 3
+    copied = place / "copied"
+    shutil.copytree(place / "new", copied, ignore=shutil.ignore_patterns("serve.lock", "*.lock"))
+    done = surebox("backup", str(place / "third"), "--data-dir", str(copied))
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_that_rows_name_and_nobody_has_are_named(place: Path) -> None:
+    lacking = place / "lacking"
+    shutil.copytree(place / "backup", lacking)
+    lines = (lacking / "files.jsonl").read_text().splitlines(keepends=True)
+    gone = next(json.loads(line)["key"] for line in lines if '"datasets/' in line)
+    (lacking / "files.jsonl").write_text("".join(line for line in lines if gone not in line))
+    manifest = json.loads((lacking / "manifest.json").read_text())
+    manifest["files"] -= 1
+    manifest["sha256"]["files.jsonl"] = hashlib.sha256((lacking / "files.jsonl").read_bytes()).hexdigest()
+    (lacking / "manifest.json").write_text(json.dumps(manifest))
+    done = surebox("restore", str(lacking), "--data-dir", str(place / "incomplete"))
+    assert done.returncode == 1
+    assert f"rows name 1 files that neither storage nor the backup has, the first {gone}" in done.stderr
+    done = surebox("restore", str(lacking), "--accept-missing", "--data-dir", str(place / "incomplete"))
+    assert done.returncode == 0, done.stderr
