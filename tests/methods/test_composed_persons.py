@@ -75,7 +75,7 @@ class Houses:
             assert link is not None
             scale = linked_scale(released, asked["columns"], link, self.path(dataset))
         else:
-            box = by_hand(frame, rows, asked["columns"])
+            box = by_hand(frame, rows, asked)
         write_told(
             self.path(dataset), ledger, persons, terms=FamilyTerms(key=KEY, under="key", persons=self.known(frame)),
             scale=scale,
@@ -102,20 +102,28 @@ class Houses:
         )  # fmt: skip
 
 
-def by_hand(frame: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> np.ndarray:
-    """The box of each record, by looking at all of them."""
-    boxes = rows.unique("box").sort("box").to_dicts()
+def by_hand(frame: pl.DataFrame, rows: pl.DataFrame, spec: dict[str, Any]) -> np.ndarray:
+    """The box of each record, by looking at all of them; counted kept values are a part of it."""
+    counted = spec.get("keep", []) if spec.get("count_keep") else []
+    boxes = rows.unique(["box", *counted]).sort("box").to_dicts()
+    orders = spec.get("ordinal", {})
+
+    def within(value: Any, box: dict[str, Any], name: str) -> bool:
+        if f"{name}_set" in box:
+            return value in box[f"{name}_set"]
+        ends = box[f"{name}_lo"], box[f"{name}_hi"]
+        if value is None or None in ends:
+            return value is None and ends == (None, None)
+        low, at, high = (orders[name].index(one) if name in orders else one for one in (ends[0], value, ends[1]))
+        return bool(low <= at <= high)
+
     found = []
     for record in frame.iter_rows(named=True):
         inside = [
             box["box"]
             for box in boxes
-            if all(
-                record[c] in box[f"{c}_set"] if f"{c}_set" in box
-                else box[f"{c}_lo"] <= record[c] <= box[f"{c}_hi"]
-                for c in columns
-            )
-        ]  # fmt: skip
+            if all(within(record[c], box, c) for c in spec["columns"]) and all(record[c] == box[c] for c in counted)
+        ]
         found.append(inside[-1] if inside else -1)
     return np.array(found)
 
@@ -283,3 +291,66 @@ def test_ledgers_of_before_fingerprints_place_nobody_without_the_data(houses: Ho
     without = Earlier("older", "boxes", None, dataset_id=first.dataset)
     found = composed_with(data, second.spec, second.ledger, [without], rng=np.random.default_rng(0), terms=terms)
     assert (found.k, found.exact) == (1, False)
+
+
+LEVELS, NUMBERED = ["lo", "mid", "top"], {"lo": "3rd", "mid": "2nd", "top": "1st"}
+TREE = [["lo", "low", "*"], ["mid", "high", "*"], ["top", "high", "*"]]
+VARIED: dict[str, tuple[Rewritten, dict[str, Any], dict[str, Any]]] = {
+    "an order": (
+        lambda one: one.with_columns(pl.col("level").replace(NUMBERED)),
+        {"columns": ["age", "level"], "ordinal": {"level": LEVELS}},
+        {"columns": ["age", "level"], "ordinal": {"level": list(NUMBERED.values())}},
+    ),
+    "values without one": (
+        lambda one: one.with_columns(pl.col("level").replace(NUMBERED), pl.col("sex").str.to_uppercase()),
+        {"columns": ["sex", "level", "hours"]}, {"columns": ["sex", "level", "hours"]},
+    ),
+    "classes of a tree": (
+        lambda one: one.with_columns(pl.col("age") * -12),
+        {"columns": ["age", "level"], "nominal": {"level": {"hierarchy": {"rows": TREE}}}},
+        {"columns": ["age", "level"]},
+    ),
+    "missing values": (
+        lambda one: one.with_columns(pl.col("wage") * 100, pl.col("age") / 4),
+        {"columns": ["age", "wage"], "missing": "pattern"}, {"columns": ["age", "wage"], "missing": "pattern"},
+    ),
+    "counted kept columns": (
+        lambda one: one.with_columns(pl.col("ill").replace({"no": "N", "yes": "Y"}), pl.col("age") * 12),
+        {"columns": ["age", "hours"], "keep": ["ill"], "count_keep": True},
+        {"columns": ["age", "hours"], "keep": ["ill"], "count_keep": True},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("varied", VARIED)
+def test_columns_of_every_kind_are_seen_through(houses: Houses, varied: str) -> None:
+    written, before, after = VARIED[varied]
+    frame = people(20 + list(VARIED).index(varied))
+    if varied == "missing values":
+        gone = pl.Series(np.random.default_rng(1).random(ROWS) < 0.2)
+        frame = frame.with_columns(pl.when(gone).then(None).otherwise("wage").alias("wage"))
+    order = np.random.default_rng(2).permutation(ROWS)
+    label = varied.replace(" ", "-")
+    first = houses.release(f"first-{label}", frame, **before)
+    last = houses.release(f"last-{label}", written(frame)[order.tolist()], **after, k=7)
+    found = houses.composed(last, first)
+    assert (found.k, found.unplaced, found.changed) == (smallest(of(first), of(last, order)), 0, None)
+
+
+def test_what_could_be_anybody_is_not_taken_for_the_same(houses: Houses) -> None:
+    """Two halves of a table, numbered each by itself, or with one column without ties each: any ranks fit others."""
+    frame = people(30)
+    draw = np.random.default_rng(4)
+    numbers = [pl.Series("number", draw.permutation(ROWS)) for _ in range(2)]
+    one, other = (frame.select(names) for names in (["age", "hours"], ["sex", "wage"]))
+    halves = [
+        [one.with_columns(numbers[0]), other.with_columns(numbers[1])],
+        [pl.DataFrame({"value": draw.normal(size=ROWS)}) for _ in range(2)],
+    ]
+    for at, (one, other) in enumerate(halves):
+        first = houses.release(f"half-{at}", one, columns=one.columns[:1])
+        last = houses.release(f"rest-{at}", other, columns=other.columns[-1:] if at else ["sex", "wage"])
+        assert (houses.composed(last, first).k, houses.composed(last, first).unplaced) == (1, ROWS)
+    longer = frame.with_columns(pl.col("wage") * 100).drop("level")
+    last = houses.release("longer", longer)
+    assert houses.composed(last, houses.release("shorter", frame)).unplaced == 0

@@ -330,8 +330,12 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
     # Every entry of the owner may hold the secrets that go with the family.
     connection.execute(update(publication_entry).where(publication_entry.c.owner == owner).values(stale=True))
     published = select(publication.c.release_id).where(publication.c.family_id == family_id)
-    keyed = select(ledger_file.c.persons_under).where(ledger_file.c.release_id.in_(published))
+    drafts = select(release.c.id).where(release.c.family_id == family_id)
+    its = (ledger_file.c.release_id.in_(published) | ledger_file.c.release_id.in_(drafts),)
+    keyed = select(ledger_file.c.persons_under).where(*its)
     connection.execute(delete(secret).where(secret.c.owner == owner, secret.c.name.in_(keyed)))
+    nobody = {"persons_key": None, "persons_bytes": None, "persons_under": None}
+    connection.execute(update(ledger_file).where(*its).values(**nobody))
     forgotten = connection.execute(delete(ledger_file).where(ledger_file.c.release_id.in_(published))).rowcount
     for table in (dataset, release):
         connection.execute(update(table).where(table.c.family_id == family_id).values(family_id=None))

@@ -78,6 +78,18 @@ def mapped(old: IntArray, to: IntArray) -> IntArray:
     return np.append(to, -1)[old]
 
 
+def order_bits(codes: IntArray) -> float:
+    """By how much it is more than chance that two columns have values in an order that occur equally often; 0: no ties.
+
+    Parameters
+    ----------
+    codes : (N,), of one of them: -log2 of the share of the orders of its values in which they occur as often, place by
+        place, as they do.
+    """
+    times = np.unique(np.bincount(codes[codes >= 0]), return_counts=True)[1]
+    return float((gammaln(times.sum() + 1.0) - gammaln(times + 1.0).sum()) / log(2.0))
+
+
 def bits(keys: IntArray, codes: IntArray) -> float:
     """h, by which it is more than chance how often each value falls to each key; O(N).
 

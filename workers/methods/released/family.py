@@ -159,7 +159,7 @@ class Family:
     def composed(self, rng: np.random.Generator) -> Left:
         """What all releases leave together."""
         answers = [
-            Left(compose(self._request(one), rng=rng), one.untold, one.new, one.left)
+            Left(_of_persons(compose(request := self._request(one), rng=rng), request), one.untold, one.new, one.left)
             for one in all_persons(
                 Known(self._cells), self._alike(), [one.table for one in self._before],
                 Asked(self._terms.persons, self._terms.columns),
@@ -240,6 +240,14 @@ class Family:
 def _extended(places: IntArray, number: int) -> IntArray:
     """Places with those who have left: nowhere."""
     return np.concatenate([places, np.full(number - len(places), ABSENT, dtype=np.int64)])
+
+
+def _of_persons(found: Composed, request: CompositionRequest) -> Composed:
+    """The records that fit noisy rows as persons: as few of these as can have so many rows."""
+    if found.expected is None or request.persons is None:
+        return found
+    most = max(int(np.unique(one, return_counts=True)[1].max(initial=1)) for one in (request.persons, *request.others))
+    return found if most == 1 else replace(found, expected=max(found.expected / most, 1.0))
 
 
 def _limit(spec: Mapping[str, Any]) -> float:

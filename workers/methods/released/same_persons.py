@@ -20,14 +20,15 @@ import numpy as np
 from surebox_verify.core.types import IntArray
 from workers.algorithms.tables.classes import grouped
 from workers.algorithms.tables.linking import NONE, Linked, as_many, link
-from workers.algorithms.tables.recoding import bits, mapped, proposed
-from workers.frames.hashed_cells import Hashes
+from workers.algorithms.tables.recoding import bits, mapped, order_bits, proposed
+from workers.algorithms.tables.sketches import bits as _bits_of_counts
+from workers.frames.hashed_cells import Hashes, counts
 from workers.frames.persons import Cells, Fingerprints
 
 #: Share of the smaller table's values, or ids, that two columns have in common if they are about the same.
 _COMMON: Final = 0.5
-#: A map between columns of different names must be more than chance, by so many bits.
-_BITS: Final = 20.0
+#: By so many bits a map must be more than chance: one between columns of different names, and all maps together.
+_BITS, _ALL_BITS = 20.0, 5.0
 #: Ways to recode that are followed at once.
 _MAPS: Final = 4
 
@@ -63,11 +64,22 @@ class Known:
 
 @dataclass(frozen=True)
 class Keys:
-    """By what the records of two tables are known, one after the other: later keys for those whom earlier ones left."""
+    """By what the records of two tables are known, one after the other: later keys for those whom earlier ones left.
+
+    Attributes
+    ----------
+    x, y
+        The keys.
+    certain
+        Whether they are ids.
+    bits
+        By how much the maps of values that they hang on are more than chance.
+    """
 
     x: tuple[IntArray, ...]
     y: tuple[IntArray, ...]
     certain: bool = False
+    bits: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -175,6 +187,7 @@ def _by_cells(x: Cells, y: Cells, mine: Known, theirs: Known, asked: Asked) -> I
     rows = {**equal, **named}
     yield from _by_person(mine, theirs, asked, (x.keys(list(rows.values())), y.keys(list(rows))))
     same = {name: name for name in y.names if name in x.names and name not in {*rows, *rows.values()}}
+    same = same if equal else {}  # numbers of rows alone say nothing: all tables have them
     for pairs in ({**equal, **same}, equal) if same else (equal,):
         keys = Keys((x.keys(list(pairs.values())),), (y.keys(list(pairs)),))
         if pairs and as_many(keys.x[0], keys.y[0]):
@@ -244,6 +257,7 @@ def _by_fingerprint(
             free = [one for one in x.names if one not in found.values() and given.get(name, one) == one]
             free = [one for one in free if one not in given.values() or given.get(name) == one]
             right = [one for one in free if (one == name) != other and x.fingerprint(one) == told]
+            right = [one for one in right if one in (name, given.get(name)) or _telling(x.hashes(one)) >= _ALL_BITS]
             if name not in found and right:
                 found[name] = right[0]
     for name in columns if named else ():
@@ -253,6 +267,11 @@ def _by_fingerprint(
     return found
 
 
+def _telling(cells: Hashes) -> float:
+    """By how much it is more than chance that another column has the same values."""
+    return _bits_of_counts(counts(cells))
+
+
 def _by_name(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Columns of the same name, or mapped by the keeper, that have most of their values in common."""
     found = {}
@@ -260,6 +279,8 @@ def _by_name(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, s
         own = given.get(name, name)
         if name in equal or own in equal.values() or own not in x.names or (own in given.values()) != (name in given):
             continue
+        if x.fingerprint(own) is None and y.fingerprint(name) is None:
+            continue  # numbers of rows, which all tables have
         if _common(x.hashes(own), y.hashes(name)) >= _COMMON:
             found[name] = own
     return found
@@ -275,17 +296,17 @@ def _common(a: Hashes, b: Hashes) -> float:
 def _recoded(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, str]) -> list[Keys]:
     """Keys with as many recoded columns as can be accepted, beside those that are equal."""
     ways = [Keys((x.keys(list(equal.values())),), (y.keys(list(equal)),))]
-    taken, grown = set(equal.values()), False
+    taken = set(equal.values())
     for name in y.names:
         if name in equal:
             continue
         for own in _candidates(x, name, taken, given):
             more = _accepted(ways, x, y, (name, own), sure=own in (name, given.get(name)), coarser=name in given)
             if 0 < len(more) <= _MAPS:  # all of them are followed, or none
-                ways, grown = more, True
+                ways = more
                 taken.add(own)
                 break
-    return ways if grown else []
+    return [one for one in ways if one.bits >= _ALL_BITS]
 
 
 def _candidates(x: Cells, name: str, taken: set[str], given: Mapping[str, str]) -> list[str]:
@@ -308,8 +329,9 @@ def _accepted(
     for to in proposed(old, new, coarser=coarser):
         codes = mapped(old, to)
         for way in ways:
-            keys = Keys((_together(way.x[0], new),), (_together(way.y[0], codes),))
-            if as_many(keys.x[0], keys.y[0]) and (sure or bits(way.x[0], new) >= _BITS):
+            more = bits(way.x[0], new) + order_bits(new)
+            keys = Keys((_together(way.x[0], new),), (_together(way.y[0], codes),), bits=way.bits + more)
+            if as_many(keys.x[0], keys.y[0]) and (sure or more >= _BITS):
                 found.append(keys)
     return found
 
