@@ -53,7 +53,7 @@ class Processes:
         with (self.folder / f"{log}.log").open("ab") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "app.cli", *arguments],
-                env=bare_environment(**self.settings, **settings),
+                env=bare_environment(**{**self.settings, **settings}),
                 stdout=output,
                 stderr=output,
             )

@@ -44,10 +44,18 @@ def name_bodies(paths: Mapping[str, Any]) -> dict[str, Any]:
         for operation in operations.values():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
             schema = body.get("schema", {})
+            if (only := _only_way(schema)) is not None:  # a body that may be left out is not one that may be null
+                schema = body["schema"] = only
             if "oneOf" in schema:
                 found[schema["title"]] = schema
                 body["schema"] = {"$ref": _REFERENCE + schema["title"]}
     return found
+
+
+def _only_way(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The way of a body that is this or null; None of all others."""
+    ways = [way for way in schema.get("anyOf", ()) if way != {"type": "null"}]
+    return dict(ways[0]) if len(ways) == 1 else None
 
 
 def _name(made: str) -> str:

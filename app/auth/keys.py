@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from app.auth.principal import Scope
 from app.contracts.base import new_id
+from app.contracts.releases import EVERYBODY
 from app.db.repositories import api_keys
 from app.db.repositories.api_keys import KeyInfo
 from app.db.session import Database
@@ -91,6 +92,8 @@ def _checked(scopes: Sequence[str], owner: str, name: str) -> tuple[str, ...]:
         for field, value in (("owner", owner), ("name", name))
         if not (0 < len(value) <= _LONGEST_NAME and value.isprintable())
     ]
+    if owner == EVERYBODY:
+        errors.append(FieldError("/owner", "in `readers` this word means everybody: call the owner otherwise"))
     known = [scope.value for scope in Scope]
     unknown = sorted(set(scopes).difference(known))
     if unknown or not scopes:

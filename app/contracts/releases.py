@@ -26,11 +26,22 @@ class Publish(StrEnum):
     DRAFT = "draft"
 
 
+#: All who reach the service; no owner is called so.
+EVERYBODY: Final = "public"
+
+
 #: The list comes first: generated clients try the ways in their order, and take a constant for all that is not null.
+def _owners(names: tuple[str, ...]) -> tuple[str, ...]:
+    if EVERYBODY in names:
+        msg = 'a list names owners: for everybody write "public" instead of it'
+        raise ValueError(msg)
+    return names
+
+
 Readers = TypeAliasType(
     "Readers",
     Annotated[
-        Annotated[tuple[Short, ...], Field(max_length=1000)] | Literal["public"],
+        Annotated[tuple[Short, ...], Field(max_length=1000), AfterValidator(_owners)] | Literal["public"],
         Field(description="Owners who read the release beside its own; `public`: everybody."),
     ],
 )
@@ -127,4 +138,6 @@ class PublishRequest(Contract):
 class WithdrawRequest(Contract):
     """What is said at withdrawing."""
 
-    reason: Annotated[Short, Field(min_length=1)] = Field(description="Why: those who read it may be told.")
+    reason: Annotated[Short, Field(min_length=1)] | None = Field(
+        default=None, description="Why: those who read it may be told; null: no reason is given."
+    )

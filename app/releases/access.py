@@ -1,10 +1,29 @@
 """From who asks to what is there for them."""
 
 from app.auth.principal import Principal, Scope
+from app.contracts.releases import EVERYBODY, Readers
 from app.db.repositories.release_access import Viewer
+from app.errors import InvalidError
+from app.settings import Settings
 
 _KEEPER = frozenset({Scope.JOBS_READ})
 _FAMILIES = frozenset({Scope.JOBS_READ, Scope.DATASETS_READ})
+
+
+def check_readers(readers: Readers | None, *, settings: Settings) -> None:
+    """Refuse to give a release to everybody where the service lets nobody read without a key.
+
+    Raises
+    ------
+    InvalidError
+        With what would work.
+    """
+    if readers == EVERYBODY and not settings.public_releases:
+        detail = (
+            "this service lets nobody read without a key: name owners in a list, or ask its operator to set "
+            "SUREBOX_PUBLIC_RELEASES"
+        )
+        raise InvalidError.at("/readers", detail)
 
 
 def viewer_of(principal: Principal) -> Viewer:

@@ -231,7 +231,7 @@ def refuse_standing(findings: Sequence[Finding], *, accepted: Collection[str], a
         raise FindingsStandError(f'findings stand: {told}. To publish all the same, send {{"accept": [{names}]}}')
 
 
-def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str) -> None:
+def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str | None) -> None:
     """Take back a release: readers find it no more; what it told counts for its family for ever.
 
     Raises
@@ -249,7 +249,9 @@ def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, re
             withdraw_locked(unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
 
 
-def withdraw_locked(connection: Connection, *, owner: str, key_id: str | None, release_id: str, reason: str) -> None:
+def withdraw_locked(
+    connection: Connection, *, owner: str, key_id: str | None, release_id: str, reason: str | None
+) -> None:
     """Withdraw a published release that is locked."""
     publications.set_withdrawn(connection, release_id=release_id, reason=reason)
     facts = {"reason": reason}

@@ -46,6 +46,7 @@ def settings_of(database_url: str, redis_url: str, folder: Path, **more: Any) ->
         server_secret=more.pop("server_secret", SECRET),
         requests_per_minute=more.pop("requests_per_minute", 1_000_000),
         signing_key=SIGNING_KEY,
+        public_releases=more.pop("public_releases", True),
         **more,
     )
 

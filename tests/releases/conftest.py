@@ -87,6 +87,9 @@ class Releases:
         return release_id
 
 
+PUBLIC = {"SUREBOX_PUBLIC_RELEASES": "true"}
+
+
 @pytest.fixture(scope="session")
 def service(
     databases: Databases, broker_server: BrokerServer, tmp_path_factory: pytest.TempPathFactory
@@ -94,7 +97,7 @@ def service(
     """One API process per test session."""
     folder: Path = tmp_path_factory.mktemp("releases")
     url = databases.fresh()
-    with processes(folder, database_url=url, redis_url=broker_server.tcp_url()) as made:
+    with processes(folder, database_url=url, redis_url=broker_server.tcp_url(), **PUBLIC) as made:
         yield made, made.api()[0]
     databases.drop(url)
 

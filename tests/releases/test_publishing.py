@@ -12,7 +12,7 @@ from app.contracts.findings import Finding, Severity
 from app.contracts.releases import Publish, PublishRequest, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import families, installation
-from app.errors import FindingsStandError, ForbiddenError, PublishedMeanwhileError
+from app.errors import FindingsStandError, ForbiddenError, InvalidError, PublishedMeanwhileError
 from app.releases import publishing
 from tests import patient
 from tests.releases.conftest import Releases
@@ -153,7 +153,17 @@ def test_readers_see_the_release_and_nothing_else_of_it(
 def test_what_is_public_needs_a_key_unless_the_operator_says_otherwise(published: Releases) -> None:
     release_id = draft(published)
     published.client.post(f"/v1/releases/{release_id}/publish", json={"readers": "public"})
-    assert published.client.get(f"/v1/releases/{release_id}", headers={"Authorization": ""}).status_code == 401
+    closed, closed_process = published.processes.api(SUREBOX_PUBLIC_RELEASES="false")
+    with patient.Client(base_url=closed, headers=dict(published.client.headers)) as keeper:
+        assert keeper.get(f"/v1/releases/{release_id}", headers={"Authorization": ""}).status_code == 401
+        other_draft = f"/v1/releases/{draft(published)}"
+        for method, path in (("PATCH", other_draft), ("POST", f"{other_draft}/publish")):
+            answer = keeper.request(method, path, json={"readers": "public"})
+            assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/readers")
+            assert "SUREBOX_PUBLIC_RELEASES" in answer.json()["detail"]
+        assert keeper.get(other_draft).json()["state"] == "draft"
+        assert keeper.patch(other_draft, json={"readers": ["bea"]}).status_code == 200
+    closed_process.terminate()
     address, process = published.processes.api(SUREBOX_PUBLIC_RELEASES="true", SUREBOX_PUBLIC_REQUESTS_PER_MINUTE="14")
     own, other = draft(published), published.publish()
     with patient.Client(base_url=address) as anybody:
@@ -256,3 +266,20 @@ def test_findings_are_told_where_they_are_refused() -> None:
     with pytest.raises(FindingsStandError, match="1 person is left"):
         publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=False)
     publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=True)
+
+
+def test_a_list_of_readers_has_no_owner_called_public(published: Releases) -> None:
+    at = f"/v1/releases/{draft(published)}"
+    for method, path in (("PATCH", at), ("POST", f"{at}/publish")):
+        answer = published.client.request(method, path, json={"readers": ["public"]})
+        assert answer.status_code == 422
+        assert 'write "public" instead of it' in answer.json()["errors"][0]["detail"]
+    with pytest.raises(InvalidError, match="means everybody"):
+        published.processes.key("public")
+
+
+def test_a_release_is_withdrawn_without_a_body(published: Releases) -> None:
+    at = f"/v1/releases/{published.publish()}"
+    answer = published.client.post(f"{at}/withdraw")
+    assert (answer.status_code, answer.json()["state"]) == (200, "withdrawn")
+    assert published.client.get("/v1/log").json()["items"][0]["facts"] == {"reason": None}

@@ -15,14 +15,14 @@ from app.auth.principal import Principal
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
 from app.errors import LedgerBehindError, PublishedMeanwhileError
 from app.releases import publishing, query, read
-from app.releases.access import viewer_of
+from app.releases.access import check_readers, viewer_of
 from app.releases.entries import catch_up, certify_and_write
 
 router = APIRouter(tags=["releases"])
 
 Publisher = Annotated[Principal, Depends(require("releases:publish"))]
 PublishBody = Annotated[PublishRequest | None, Body(openapi_examples=PUBLISHING)]
-WithdrawBody = Annotated[WithdrawRequest, Body(openapi_examples=WITHDRAWING)]
+WithdrawBody = Annotated[WithdrawRequest | None, Body(openapi_examples=WITHDRAWING)]
 _ANSWERS = responses(400, 404, 409, 413, 415, 422, 429)
 
 
@@ -44,6 +44,7 @@ def publish_release(
     If something of the same data was published since it was composed, a job composes it again, and publishes it then.
     """
     asked = asked or PublishRequest()
+    check_readers(asked.readers, settings=resources.settings)
     try:
         publishing.publish(
             database=resources.database,
@@ -70,14 +71,16 @@ def publish_release(
     response_description="The release, for a key that reads what is not published.",
     responses={204: {"description": "Withdrawn; the key may not read it any more."}, **_ANSWERS},
 )
-def withdraw_release(release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: WithdrawBody) -> Any:
+def withdraw_release(
+    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: WithdrawBody = None
+) -> Any:
     """Take a published release back: readers find it no more, its family counts it for ever."""
     publishing.withdraw(
         database=resources.database,
         owner=principal.owner,
         key_id=principal.key_id,
         release_id=release_id,
-        reason=asked.reason,
+        reason=(asked or WithdrawRequest()).reason,
     )
     viewer = viewer_of(principal)
     if not viewer.keeper:

@@ -30,7 +30,7 @@ from app.contracts.changes import ReleaseChanges
 from app.contracts.releases import Release, ReleaseFormat
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, log, publishing, read
-from app.releases.access import viewer_of
+from app.releases.access import check_readers, viewer_of
 
 router = APIRouter(tags=["releases"])
 
@@ -224,6 +224,7 @@ def update_release(release_id: ReleaseId, asked: NamingBody, resources: Resource
         raise ForbiddenError(
             "this key lacks the scope releases:publish: who reads a release is said by one that has it"
         )
+    check_readers(asked.readers, settings=resources.settings)
     mine: dict[str, Any] = {"database": resources.database, "release_id": release_id}
     publishing.describe(**mine, owner=principal.owner, key_id=principal.key_id, asked=asked)
     viewer = viewer_of(principal)

@@ -63,7 +63,7 @@ def set_reviewed(connection: Connection, *, release: Publishable) -> None:
     connection.execute(update(_release).where(_release.c.id == release.id).values(**values))
 
 
-def set_withdrawn(connection: Connection, *, release_id: str, reason: str) -> None:
+def set_withdrawn(connection: Connection, *, release_id: str, reason: str | None) -> None:
     """The release is there for keepers only from now on."""
     mark_stale(connection, release_id=release_id)
     values = {
