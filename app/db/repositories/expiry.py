@@ -59,6 +59,7 @@ def _sources() -> tuple[tuple[ColumnElement[str], ColumnElement[bool]], ...]:
         (job_result.c.key, true()),
         (job_checkpoint.c.key, true()),
         (ledger_file.c.key, true()),
+        (ledger_file.c.persons_key, true()),
         (publication_entry.c.key, true()),
         (dataset.c.data_key, kept),
         (dataset.c.staged_key, dataset.c.state == DatasetState.INGESTING),
