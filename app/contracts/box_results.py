@@ -17,7 +17,9 @@ class BoxesResult(Contract):
     dismissed: int = Field(description="Rare records left out.")
     dropped: int = Field(description="Records left out for a missing value.")
     suppressed: int = Field(
-        default=0, description="Records left out because their kept values, or what they lack, are too rare for a box."
+        default=0,
+        description="Records left out because their kept values, or what they lack, are too rare for a box, "
+        "or a value of theirs for a codebook from the data.",
     )
     blanked: int = Field(default=0, description="Values published as missing so that records find others like them.")
     waiting: int | None = Field(

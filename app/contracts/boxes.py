@@ -215,7 +215,8 @@ class BoxesSpec(ReleasingSpec):
     count_keep: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
     suppress_at_most: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
         default=0.02,
-        description="`count_keep`: largest share of records left out because their kept values are too rare.",
+        description="Largest share of records left out because their kept values are too rare (`count_keep`), and "
+        "largest share left out because fewer than k have a value of a column whose codebook is taken from the data.",
     )
     survey_weight: ColumnName | None = Field(
         default=None, description="Design weights, above 0, that all statistics count records with."

@@ -65,6 +65,14 @@ class WarningCode(StrEnum):
         ),
     )
     MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are left out.")
+    VALUES_MERGED = (
+        "values_merged",
+        "Boxes, job: values of a column that nobody declared are together `other`, with how many values and records.",
+    )
+    RARE_VALUES_LEFT_OUT = (
+        "rare_values_left_out",
+        "Boxes, job: records are left out for a value that fewer than k have, lest a frequent value be merged with it.",
+    )
     K_OF_ONE = ("k_of_one", "Boxes, job and release: k is 1, so a box may be one record's.")
     LINKAGE = (
         "linkage",

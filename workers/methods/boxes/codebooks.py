@@ -2,8 +2,10 @@
 
 A codebook is what the specification declares, or what its hierarchy has. Where neither is given it is taken from the
 data, and says so: then it lists only values that k records have, for a value that one record has is that record's. All
-rarer ones are together `other`, with the next rarest where they are too few themselves. Booleans are two, whatever the
-data have.
+rarer ones are together `other`. Where they are fewer than k together, they would pull a frequent value with them, and
+all who have it would lose it for a handful: then the handful is left out instead (`rare`), as long as that is within
+the limit, and the next rarest value goes along only beyond it. How many records have each value decides, nothing else
+of them. Booleans are two, whatever the data have, and below a hierarchy rare values stand in the sets of their class.
 """
 
 from collections.abc import Sequence
@@ -38,6 +40,8 @@ class Codebook:
         Names of the tree's nodes, the values' first.
     from_data
         Whether nobody declared it.
+    merged_values, merged_records
+        How many values stand under `other`, and how many records have one of them.
     """
 
     name: str
@@ -46,6 +50,34 @@ class Codebook:
     tree: sides.Hierarchy | None = None
     labels: tuple[str | None, ...] = ()
     from_data: bool = False
+    merged_values: int = 0
+    merged_records: int = 0
+
+
+def is_from_data(column: ColumnType, declared: NominalColumn) -> bool:
+    """Whether a codebook is taken from the data."""
+    return declared.values is None and declared.hierarchy is None and column is not ColumnType.BOOLEAN
+
+
+def rare(found: Coded, *, people: NDArray[np.int64] | None, k: int) -> NDArray[np.bool_]:
+    """Records that have a value of a column of texts which would pull a frequent one into `other`; (N,).
+
+    Parameters
+    ----------
+    found
+        The records that take part.
+    people
+        Number of each record's person, where k counts persons.
+    k
+        Records, or persons, that have a value which nobody declared.
+    """
+    values: list[Any] = found.values.to_pylist()
+    gone = _gone(values, _counts(found, people), k)
+    codes = np.where(found.codes < 0, len(values), found.codes)
+    together: NDArray[np.bool_] = np.isin(codes, list(gone))
+    if not gone or _count(together.astype(np.int64), people, 2)[1] >= k:
+        return np.zeros(len(codes), dtype=np.bool_)
+    return together
 
 
 def codebook(
@@ -71,7 +103,7 @@ def codebook(
     InvalidError
         Values that the codebook does not have, or more of them than a box can have sets of.
     """
-    if declared.values is not None or declared.hierarchy is not None or column is ColumnType.BOOLEAN:
+    if not is_from_data(column, declared):
         made = declared_codebook(name, column, declared)
     else:
         made, found = _from_data(name, column, declared, found, people, k)
@@ -125,30 +157,43 @@ def _from_data(
     """The values that k records have, the others together; and the records with these."""
     values: list[Any] = found.values.to_pylist()
     codes = np.where(found.codes < 0, len(values), found.codes).astype(np.int64)  # the last: missing
-    counts = _count(codes, people, len(values) + 1)
+    counts = _counts(found, people)
     if declared.missing_is_value and 0 < counts[-1] < k:
         raise _wrong(
             name, f"fewer than k = {k} records lack a value of column {name!r}: list the values, null among them"
         )
     present = np.flatnonzero(counts[:-1])  # the column may have values that no record here has
-    gone = {int(code) for code in present if counts[code] < k}
+    gone = _gone(values, counts, k)
     if gone and column is not ColumnType.STRING:
         detail = (
             f"column {name!r} has {len(gone)} values that fewer than k = {k} records have: list the values there may be"
         )
         raise _wrong(name, detail)
-    gone |= {int(code) for code in present if gone and values[code] == OTHER}
     for code in present[np.argsort(counts[present], kind="stable")]:
         together = np.isin(codes, list(gone))
-        if not gone or _count(np.where(together, 0, 1), people, 2)[0] >= k:
+        if not gone or _count(together.astype(np.int64), people, 2)[1] >= k:
             break
         gone.add(int(code))
     book = sorted([values[code] for code in present if code not in gone] + ([OTHER] if gone else []))
+    merged = int(np.isin(codes, list(gone)).sum())
     if gone:
         found = found.with_text(OTHER, instead_of=gone)
     if declared.missing_is_value and counts[-1]:
         book.append(None)
-    return Codebook(name, column, tuple(book), from_data=True), found
+    made = Codebook(name, column, tuple(book), from_data=True, merged_values=len(gone), merged_records=merged)
+    return made, found
+
+
+def _counts(found: Coded, people: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Records, or persons, that have each value of a column; the last lack it."""
+    codes = np.where(found.codes < 0, len(found.values), found.codes).astype(np.int64)
+    return _count(codes, people, len(found.values) + 1)
+
+
+def _gone(values: Sequence[Any], counts: NDArray[np.int64], k: int) -> set[int]:
+    """Values that too few records have; a value that is called as they are together is among them."""
+    gone = {int(code) for code in np.flatnonzero(counts[:-1]) if counts[code] < k}
+    return gone | {code for code, value in enumerate(values) if gone and value == OTHER and counts[code]}
 
 
 def _wrong(name: str, detail: str) -> InvalidError:

@@ -21,7 +21,7 @@ from workers.algorithms.core.ordering import canonical_order
 from workers.frames.codes import Coded, Codes, coded_columns
 from workers.frames.columns import numeric_columns
 from workers.methods.boxes.arranged import Order
-from workers.methods.boxes.codebooks import Codebook, codebook
+from workers.methods.boxes.codebooks import Codebook, codebook, is_from_data, rare
 
 #: A column whose outer bounds are declared is given snug bounds in steps of this share of their distance.
 _SNUG_SHARE: Final = 0.01
@@ -55,6 +55,8 @@ class Records:
         Where each record stands in the dataset, shape (M,).
     persons, survey
         Number of each record's person, and its design weight, shape (M,); None where none are asked for.
+    rare
+        How many records are left out because too few others have a value of theirs.
     """
 
     x: FloatArray
@@ -63,6 +65,7 @@ class Records:
     rows: NDArray[np.int64]
     persons: Codes | None
     survey: FloatArray | None
+    rare: int = 0
 
 
 def kinds_of(spec: BoxesSpec, types: Mapping[str, ColumnType]) -> dict[str, ColumnKind]:
@@ -126,7 +129,8 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
     InfeasibleError
         Fewer than k records have all values.
     """
-    rows = _taking_part(found, spec, order)
+    complete = _taking_part(found, spec, order)
+    rows = _without_rare(found, complete, spec, order, types)
     persons = None if found.persons is None else found.persons[rows]
     people = None if persons is None else persons.astype(np.int64)
     books, columns = {}, []
@@ -146,6 +150,7 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
         rows=rows[order_of_rows],
         persons=None if persons is None else persons[order_of_rows],
         survey=None if survey is None else survey[order_of_rows],
+        rare=len(complete) - len(rows),
     )
 
 
@@ -199,6 +204,31 @@ def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64
     if len(rows) < spec.k:
         detail = f"k = {spec.k} asked, {len(rows)} complete records: the largest k is {len(rows)}"
         raise InfeasibleError.at("/k", detail)
+    return rows
+
+
+def _without_rare(
+    found: Read, rows: NDArray[np.int64], spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]
+) -> NDArray[np.int64]:
+    """The records but those whose rare values would take frequent ones along, as long as few are left out.
+
+    Columns by name, again from the start after each that left any out: what remains counts. `codebooks` says why.
+    """
+    columns = dict(zip(order.nominal, found.coded, strict=True))
+    texts = [
+        name
+        for name in sorted(columns)
+        if types[name] is ColumnType.STRING and is_from_data(types[name], spec.nominal.get(name, NominalColumn()))
+    ]
+    most, left_out = int(spec.suppress_at_most * len(rows)), 0
+    again = True
+    while again:
+        again = False
+        for name in texts:
+            people = None if found.persons is None else found.persons[rows].astype(np.int64)
+            few = rare(columns[name].taking(rows), people=people, k=spec.k)
+            if few.any() and left_out + int(few.sum()) <= most:
+                rows, left_out, again = rows[~few], left_out + int(few.sum()), True
     return rows
 
 

@@ -16,12 +16,16 @@ from workers.methods.boxes.telling import Told, sides_told
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Records of the dataset; those that took part; those that are published; least rows that agree in what is kept."""
+    """Records of the dataset; those that took part; those that are published; least rows that agree in what is kept.
+
+    `rare` did not take part because of a rare value.
+    """
 
     records: int
     complete: int
     kept: int
     k_with_keep: int
+    rare: int = 0
 
 
 def result(shown: Shown, outcome: BoxesOutcome, *, counts: Counts, told: Told) -> dict[str, Any]:
@@ -43,9 +47,9 @@ def result(shown: Shown, outcome: BoxesOutcome, *, counts: Counts, told: Told) -
         records=counts.records,
         kept=counts.kept,
         dismissed=counts.complete - counts.kept - outcome.suppressed,
-        suppressed=outcome.suppressed,
+        suppressed=outcome.suppressed + counts.rare,
         blanked=outcome.blanked,
-        dropped=counts.records - counts.complete,
+        dropped=counts.records - counts.complete - counts.rare,
         boxes=len(boxes.counts),
         smallest_box=int(boxes.counts.min()),
         largest_box=int(boxes.counts.max()),

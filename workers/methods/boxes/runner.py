@@ -128,6 +128,7 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
             records=state.total,
             complete=len(state.records.rows),
             kept=len(order),
+            rare=state.records.rare,
             k_with_keep=smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()),
         ),
         told=told_of(job.dataset_path(), shown, rows, boxes.box),
@@ -138,7 +139,11 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     return Outcome(
         summary=result,
         result=result,
-        warnings=[*said, *boxes_warnings.restricted(spec, result, behind)],
+        warnings=[
+            *said,
+            *boxes_warnings.restricted(spec, result, behind),
+            *boxes_warnings.rare_values(shown, state.records.rare, state.total),
+        ],
         release=release_draft(
             job,
             columns,

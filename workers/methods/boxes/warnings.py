@@ -55,6 +55,35 @@ def restricted(spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str,
     return found
 
 
+def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[Warning]:
+    """Warnings for the job alone of values that too few records have.
+
+    Parameters
+    ----------
+    shown : the columns with their codebooks.
+    left_out : records without a place because of such a value.
+    records : of the dataset.
+    """
+    spec = shown.spec
+    ways = "declare its values (`nominal`, `values`), or a `hierarchy`: rare values then stand in the sets of a class"
+    for index, name in enumerate(spec.columns):
+        book = shown.books.get(name)
+        if book is not None and book.merged_values:
+            share = book.merged_records / max(records, 1)
+            detail = (
+                f"{book.merged_values} values of column {name!r} are together `other`, and {book.merged_records} "
+                f"records, a share of {share:.2g}, lose their value: fewer than k = {spec.k} records have one of them. "
+                f"To keep them, {ways}"
+            )
+            yield warning(WarningCode.VALUES_MERGED, detail, pointer("spec", "columns", index))
+    if left_out:
+        detail = (
+            f"{left_out} records are left out: fewer than k = {spec.k} records have a value of theirs, and a frequent "
+            f"value would have to be merged with it. To keep them, {ways}, or set `suppress_at_most` to 0"
+        )
+        yield warning(WarningCode.RARE_VALUES_LEFT_OUT, detail, "/spec/suppress_at_most")
+
+
 def _k(spec: BoxesSpec) -> Iterator[Warning]:
     if spec.k == 1:
         yield warning(WarningCode.K_OF_ONE, "k is 1: a box may be a single record's. Ask for k of 3 or more", "/spec/k")
