@@ -37,6 +37,10 @@ class WarningCode(StrEnum):
     )
     NEARLY_DATE = ("nearly_date", "Dataset: the same with days.")
     NEARLY_BOOLEAN = ("nearly_boolean", "Dataset: the same with `true` and `false`.")
+    WHOLE_NUMBERS = (
+        "whole_numbers",
+        "Dataset: whole numbers that are written as 62.0 were taken as integers; their boxes have whole bounds.",
+    )
     SPREADSHEET_CELLS = (
         "spreadsheet_cells",
         "Dataset: text that a spreadsheet would run as a formula. The format `csv.excel` of a release disarms it.",

@@ -1,11 +1,14 @@
 """The types of text columns, against plain Python."""
 
+import json
 import math
 import re
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,8 +24,8 @@ _WORD = re.compile(r"-?(nan|inf|infinity)", re.IGNORECASE)
 def expected(cells: list[str]) -> tuple[str, list[Any]]:
     """Type and values of a column by the documented rules, the slow way."""
     present = [c for c in cells if c]
-    if present and all(_INTEGER.fullmatch(c) and -(2**63) <= int(c) < 2**63 for c in present):
-        return "integer", [int(c) if c else None for c in cells]
+    if present and all(map(_is_whole, present)):
+        return "integer", [None if c.lower() in {"", "nan"} else int(Decimal(c)) for c in cells]
     wide = any(_INTEGER.fullmatch(c) and abs(int(c)) > 2**53 for c in present)
     if present and not wide and all(_DECIMAL.fullmatch(c) or _WORD.fullmatch(c) for c in present):
         numbers = [float(c) if c else None for c in cells]
@@ -34,6 +37,17 @@ def expected(cells: list[str]) -> tuple[str, list[Any]]:
     return "string", [c or None for c in cells]
 
 
+def _is_whole(cell: str) -> bool:
+    if _INTEGER.fullmatch(cell):
+        return -(2**63) <= int(cell) < 2**63
+    if cell.lower() == "nan" or not _DECIMAL.fullmatch(cell):
+        return cell.lower() == "nan"
+    number = Decimal(cell)
+    return number == 0 or (
+        0 <= number.adjusted() < 17 and abs(number) <= 2**53 and number == number.to_integral_value()
+    )
+
+
 def _is_day(cell: str) -> bool:
     try:
         return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", cell, re.ASCII)) and bool(date.fromisoformat(cell))
@@ -43,7 +57,10 @@ def _is_day(cell: str) -> bool:
 
 integers = st.integers(-(2**66), 2**66).map(str) | st.integers(-99, 99).map(str)
 floats = st.floats().map(repr) | st.floats(-1e6, 1e6).map(lambda x: f"{x:.3f}")
+endings = st.sampled_from([".0", ".", "e0", "00e-2"])
+whole = st.tuples(st.integers(-(2**54), 2**54).map(str), endings).map("".join)
 odd = st.sampled_from([
+    "62.0", "1e+05", "1.20e1", "1200e-2", "1250e-2", "0.0", "-0.0", ".0",
     "007", "0", "-0", "00", "0.5", "-.5", "5.", "+5", "1e5", "1E-400", "1e999", "-", ".", "e5", "NaN", "nan",
     "-Infinity", "INF", "in", "True", "FALSE", "truee", "2024-02-29", "2023-02-29", "0000-01-01", "2024-1-1",
     "9999-12-31", "0001-01-01", "2024-12-31x", "1_000", "0x10", "1e", "1.2.3", "--1", "9223372036854775807",
@@ -52,7 +69,7 @@ odd = st.sampled_from([
 days = st.dates().map(str)
 booleans = st.sampled_from(["true", "False", "TRUE"])
 columns = st.one_of(
-    *(st.lists(st.just("") | kind, min_size=1, max_size=8) for kind in (integers, floats, odd, days, booleans)),
+    *(st.lists(st.just("") | kind, min_size=1, max_size=8) for kind in (integers, floats, whole, odd, days, booleans)),
     st.lists(st.one_of(integers, floats, odd, days), min_size=1, max_size=4),
 )
 
@@ -70,6 +87,32 @@ def test_a_column_has_the_type_and_values_plain_python_gives_it(folder: Path, ce
     kind, values = expected(cells)
     assert types(profile)["a"] == kind
     assert repr(table["a"]) == repr(values)  # repr tells -0.0 from 0.0
+
+
+def test_whole_numbers_are_integers_however_a_gap_made_them_be_written(tmp_path: Path) -> None:
+    """A column with a gap is one of doubles in pandas, R, SAS and SPSS: its numbers are whole all the same."""
+    cells: list[Any] = [62.0, None, 3.0, 1e5, float("nan")]
+    frame = pd.DataFrame({"a": cells, "b": [0.5, 1.0, None, 2.0, 3.0]})
+    lines = "".join(
+        json.dumps({"a": a, "b": b}) + "\n"
+        for a, b in zip([62.0, None, 3.0, 1e5, None], [0.5, 1, 1, 1, 1], strict=True)
+    )
+    bodies = {
+        "csv": frame.to_csv(index=False).encode(), "parquet": frame.to_parquet(index=False), "ndjson": lines.encode(),
+    }  # fmt: skip
+    for kind, body in bodies.items():
+        profile, table = read(tmp_path, body, format=kind)
+        assert types(profile) == {"a": "integer", "b": "number"}, kind
+        assert table["a"] == [62, None, 3, 100_000, None]
+        assert [(one.code, one.pointer) for one in profile.warnings] == [("whole_numbers", "/columns/0")]
+        for asked in ("number", "integer"):
+            profile, table = read(tmp_path, body, format=kind, type={"a": asked})
+            assert (types(profile)["a"], table["a"]) == (asked, [62, None, 3, 100_000, None])
+            assert not profile.warnings
+        with pytest.raises(InvalidError, match="cannot be read as integer"):
+            read(tmp_path, body, format=kind, type={"b": "integer"})
+    profile, table = read(tmp_path, bodies["parquet"], format="parquet", missing=["62.0"])
+    assert (types(profile)["a"], table["a"][0]) == ("integer", None)
 
 
 def test_types_are_those_of_the_whole_column_not_of_its_beginning(tmp_path: Path) -> None:

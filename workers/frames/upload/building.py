@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.compiled import kernel
 from workers.frames.upload.cells import MISSING, Cells
+from workers.frames.upload.inference import whole_number
 
 ARROW_TYPES: Final = {
     ColumnType.INTEGER: pa.int64(),
@@ -26,13 +27,18 @@ def _parse_integers(buffer: Any, start: Any, end: Any, kind: Any, values: Any, v
         valid[r] = kind[r] != MISSING
         value = 0
         if valid[r]:
-            i = start[r]
-            negative = buffer[i] == 45
-            if negative or buffer[i] == 43:
-                i += 1
-            while i < end[r]:  # downwards, for there is one negative integer more than there are positive ones
+            s: Any = np.int64(start[r])  # as in `survey`
+            e: Any = np.int64(end[r])
+            negative = buffer[s] == 45
+            if negative or buffer[s] == 43:
+                s += 1
+            i = s
+            while i < e and 48 <= buffer[i] <= 57:  # downwards: there is one negative integer more than positive ones
                 value = value * 10 - (buffer[i] - 48)
                 i += 1
+            if i < e:
+                valid[r] = buffer[i] < 58 or i > s  # else it is `nan`
+                value = -whole_number(buffer, s, e) if valid[r] else 0
             if not negative:
                 value = -value
         values[r] = value

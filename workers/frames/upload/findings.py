@@ -112,6 +112,29 @@ def column_warnings(
     yield from _limited(WarningCode.SPREADSHEET_CELLS, spreadsheet)
 
 
+def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[Warning]:
+    """Of columns that are integers although their numbers are not written so, as of programs that have gaps in them.
+
+    Parameters
+    ----------
+    names
+        Of all columns.
+    pointed
+        Which they are, shape (columns,).
+    """
+    told = [
+        warning(
+            WarningCode.WHOLE_NUMBERS,
+            f"column {j + 1} has whole numbers only, some with a fraction of 0 or an exponent: it is an integer; "
+            f"`type={name}:number` takes it as a number",
+            f"/columns/{j}",
+        )
+        for j, (name, is_so) in enumerate(zip(names, pointed, strict=True))
+        if is_so
+    ]
+    yield from _limited(WarningCode.WHOLE_NUMBERS, told)
+
+
 def _limited(code: WarningCode, found: list[Warning]) -> Iterator[Warning]:
     yield from found[:_MANY]
     if len(found) > _MANY:

@@ -5,7 +5,8 @@ Over the whole column, never a prefix of it, and never silently lossy:
 ===========  =======================================================================================================
 type         when every cell that is not missing is ...
 ===========  =======================================================================================================
-integer      an optional minus and digits without leading zeros, within 64 bits
+integer      an optional minus and digits without leading zeros, within 64 bits; a number that is whole though it is
+             written with a fraction or an exponent (``62.0``, ``1e+05``), up to 2^53; ``nan`` (missing) beside these
 number       a decimal number as programs write them (``1``, ``-0.5``, ``.5``, ``1e-5``), ``inf``, ``infinity`` or
              ``nan`` (any case; NaN is missing), unless an integer among them is beyond 2^53, which a double cannot hold
 boolean      ``true`` or ``false``, any case
@@ -32,6 +33,8 @@ from workers.frames.upload.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WH
 INTEGER, NUMBER, BOOLEAN, DATE = 1, 2, 4, 8
 #: ... a mark, not a type: an integer that a double cannot hold ...
 WIDE = 16
+#: ... another mark: whole, but not written so ...
+POINT = 512
 #: ... and what it can be read as when asked.
 AS_INTEGER, AS_NUMBER, AS_BOOLEAN = 32, 64, 128
 #: What a column asked to be of a type needs of each cell.
@@ -52,7 +55,7 @@ _BY_BIT: Final = (
 _CLASS = np.array(
     [
         WHOLE
-        if bits & INTEGER
+        if bits & INTEGER and not bits & POINT
         else DECIMAL
         if bits & NUMBER
         else DAY
@@ -60,10 +63,11 @@ _CLASS = np.array(
         else FLAG
         if bits & BOOLEAN
         else CODE
-        for bits in range(256)
+        for bits in range(1024)
     ]
 )
 _EXACT = 2**53
+_FAR = 100_000
 _LARGEST = np.uint64(2**63 - 1)
 _MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _WORDS = np.frombuffer(b"truefalsenaninfinity", np.uint8)
@@ -94,7 +98,8 @@ def _word(buffer: Any, s: int, e: int) -> Any:
     for k in range(len(_WORD)):
         if _is_word(buffer, t, e, _WORD[k, 0], _WORD[k, 1]):
             if k < _NUMBERS:
-                return AS_NUMBER if buffer[s] == 43 else NUMBER | AS_NUMBER
+                bits = AS_NUMBER if buffer[s] == 43 else NUMBER | AS_NUMBER
+                return bits | AS_INTEGER | (0 if signed else INTEGER) if k == 0 else bits
             return 0 if signed else BOOLEAN | AS_BOOLEAN
     return 0
 
@@ -132,6 +137,51 @@ def _digits(buffer: Any, s: int, e: int, negative: bool) -> Any:
         return WIDE | AS_NUMBER
     bits = INTEGER | AS_INTEGER | AS_NUMBER
     return bits | WIDE if magnitude > np.uint64(_EXACT) else bits | NUMBER
+
+
+@inner_kernel
+def whole_number(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
+    """The whole number that an unsigned decimal one is, up to 2^53; -1 where it is none."""
+    value, exponent, zeros, i = 0, 0, 0, s
+    fraction = False
+    while i < e and (buffer[i] | 32) != 101:
+        if buffer[i] == 46:
+            fraction = True
+        elif fraction and buffer[i] == 48:
+            zeros += 1
+        else:
+            for _ in range(zeros):
+                value *= 10
+                if value > _EXACT:
+                    return -1
+            value = value * 10 + buffer[i] - 48
+            if value > _EXACT:
+                return -1
+            exponent -= zeros + 1 if fraction else 0
+            zeros = 0
+        i += 1
+    if i < e:
+        i += 1
+        negative = buffer[i] == 45
+        if negative or buffer[i] == 43:
+            i += 1
+        power = 0
+        while i < e:
+            power = min(power * 10 + buffer[i] - 48, _FAR)
+            i += 1
+        exponent += -power if negative else power
+    while value > 0 and exponent != 0:
+        if exponent > 0:
+            value *= 10
+            exponent -= 1
+            if value > _EXACT:
+                return -1
+        elif value % 10 == 0:
+            value //= 10
+            exponent += 1
+        else:
+            return -1
+    return value
 
 
 @kernel
@@ -172,7 +222,10 @@ def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
             return 0
     if i != e:
         return 0
-    return AS_NUMBER if plus or leading_zero else NUMBER | AS_NUMBER
+    whole_bits = POINT | AS_INTEGER | INTEGER if whole_number(buffer, t, e) >= 0 else 0
+    if plus or leading_zero:
+        return AS_NUMBER | whole_bits & AS_INTEGER
+    return NUMBER | AS_NUMBER | whole_bits
 
 
 @inner_kernel
@@ -180,11 +233,11 @@ def _localized(buffer: Any, s: int, e: int, marks: Any, pattern: Any) -> Any:
     """A cell in another notation, rewritten in place: its new end, the bits it may have, and those it surely has."""
     surely = DATE if pattern.size > 0 and day_of(buffer, s, e, pattern) > 0 else 0
     if is_number(buffer, s, e, marks[0], marks[1]):
-        return plain_number(buffer, s, e, marks[0], marks[1]), 255, surely
+        return plain_number(buffer, s, e, marks[0], marks[1]), 1023, surely
     for i in range(s, e):
         if _is_digit(buffer[i]):
             return e, DATE, surely
-    return e, 255, surely
+    return e, 1023, surely
 
 
 @kernel
@@ -217,7 +270,7 @@ def survey(
             if kind[f] != MISSING:
                 s: Any = np.int64(start[f])  # one type: every kernel below is compiled once
                 e: Any = np.int64(end[f])
-                possible, surely = 255, 0
+                possible, surely = 1023, 0
                 if not is_plain:
                     e, possible, surely = _localized(buffer, s, e, marks, pattern)
                 bits = lexeme(buffer, s, e) & possible | surely
@@ -284,6 +337,10 @@ class Survey:
     def types(self) -> list[ColumnType]:
         """The inferred type of each column."""
         return [column_type(int(every), int(some)) for every, some in self._columns[1:3].T]
+
+    def pointed(self) -> list[bool]:
+        """Whether some cells of each column are whole numbers that are not written as such."""
+        return [bool(some & POINT) for some in self._columns[2].tolist()]
 
     def refusals(self) -> list[tuple[int, int, int]]:
         """Columns with cells that are not of the type asked for: position, number of cells, line of the first."""

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from app.contracts.datasets import ColumnType, Profile, ReadOptions
+from app.contracts.datasets import NUMERIC, ColumnType, Profile, ReadOptions
 from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
 from workers.frames.upload import parquet_types
 from workers.frames.upload.building import ARROW_TYPES, build_column
 from workers.frames.upload.cells import TEXT, Cells
-from workers.frames.upload.findings import Counts, column_warnings, name_warnings
+from workers.frames.upload.findings import Counts, column_warnings, name_warnings, whole_warnings
 from workers.frames.upload.inference import NEEDED, Survey
 from workers.frames.upload.names import check_names
 from workers.frames.upload.sink import TableSink, Tick
@@ -72,7 +72,14 @@ def read_parquet(
     profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
     classes, formulas = (np.array(seen) for seen in zip(*(converter.seen for converter in converters), strict=True))
     found = column_warnings(classes, formulas, types, [name in options.type for name in names])
-    return profile.model_copy(update={"warnings": (*name_warnings(names), *found)})
+    whole = [
+        pa.types.is_floating(parquet_types.value_type(kind))
+        and column is ColumnType.INTEGER
+        and name not in options.type
+        for name, kind, column in zip(names, kinds, types, strict=True)
+    ]
+    told = (*name_warnings(names), *whole_warnings(names, whole), *found)
+    return profile.model_copy(update={"warnings": told})
 
 
 def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
@@ -131,15 +138,33 @@ def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> lis
     schema = file.schema_arrow
     unsure = [f.name for f in schema if f.name not in options.type and parquet_types.must_look(f.type)]
     misfits: set[str] = set()
+    some: set[str] = set()  # that have a value
     rows = 0
     for batch in _batches(file, unsure) if unsure else ():
         for name in unsure:
-            if name not in misfits and not parquet_types.fits(parquet_types.plain(batch.column(name))):
+            array = parquet_types.plain(batch.column(name))
+            if name not in misfits and not _as_expected(array):
                 misfits.add(name)
+            if array.null_count < len(array):
+                some.add(name)
         rows += batch.num_rows
         tick(_LOOKED * rows / file.metadata.num_rows)
-    found = (ColumnType.STRING if f.name in misfits else parquet_types.column_type(f.type) for f in schema)
-    return [options.type.get(f.name, column or ColumnType.STRING) for f, column in zip(schema, found, strict=True)]
+        if len(misfits) == len(unsure):
+            break
+    found = [_settled(f.type, unsure=f.name in some, fits=f.name not in misfits) for f in schema]
+    return [options.type.get(f.name, column) for f, column in zip(schema, found, strict=True)]
+
+
+def _as_expected(array: pa.Array) -> bool:
+    """Whether floats are whole, and other values what their column's type says."""
+    return parquet_types.are_whole(array) if pa.types.is_floating(array.type) else parquet_types.fits(array)
+
+
+def _settled(kind: pa.DataType, *, unsure: bool, fits: bool) -> ColumnType:
+    """The type of a column after the look at its values; `unsure`: there were any."""
+    if pa.types.is_floating(parquet_types.value_type(kind)):
+        return ColumnType.INTEGER if unsure and fits else ColumnType.NUMBER
+    return (parquet_types.column_type(kind) or ColumnType.STRING) if fits else ColumnType.STRING
 
 
 class _Budget:
@@ -278,7 +303,9 @@ def _missing_values(tokens: Sequence[str], column: ColumnType) -> pa.Array | Non
     values = []
     for token in tokens:
         try:
-            values.append(pa.scalar(token, pa.string()).cast(ARROW_TYPES[column]).as_py())
-        except pa.ArrowInvalid:
+            number = pa.scalar(token, pa.string()).cast(pa.float64() if column in NUMERIC else ARROW_TYPES[column])
+            exact = column is ColumnType.INTEGER and token.lstrip("+-").isdecimal()
+            values.append((pa.scalar(int(token)) if exact else number).cast(ARROW_TYPES[column]).as_py())
+        except (pa.ArrowInvalid, OverflowError):
             continue
     return pa.array(values, ARROW_TYPES[column]) if values else None

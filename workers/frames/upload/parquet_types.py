@@ -4,7 +4,8 @@
 in the file                               in the typed copy
 ========================================  ==============================================================================
 signed and unsigned integers              integer; string if a value is beyond 64 bits
-half, single, double                      number, widened exactly; NaN is missing
+half, single, double                      integer if all values are whole, up to 2^53 (a gap makes doubles of integers);
+                                          else number, widened exactly; NaN is missing
 decimal with no fraction digits           integer; string if a value is beyond 64 bits
 decimal                                   number, the nearest double
 boolean                                   boolean
@@ -24,6 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,6 +34,7 @@ from workers.frames.upload.building import ARROW_TYPES
 
 _DAY: Final = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _LARGEST: Final = 2**63 - 1
+_EXACT: Final = 2**53
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -51,7 +54,9 @@ def must_look(kind: pa.DataType) -> bool:
     kind = value_type(kind)
     if pa.types.is_timestamp(kind):
         return kind.tz is None
-    return bool(pa.types.is_uint64(kind) or (pa.types.is_decimal(kind) and kind.scale <= 0))
+    return bool(
+        pa.types.is_floating(kind) or pa.types.is_uint64(kind) or (pa.types.is_decimal(kind) and kind.scale <= 0)
+    )
 
 
 def column_type(kind: pa.DataType) -> ColumnType | None:
@@ -69,6 +74,13 @@ def column_type(kind: pa.DataType) -> ColumnType | None:
     if is_text(kind) or is_.is_null(kind) or is_.is_time(kind) or is_.is_timestamp(kind):
         return ColumnType.STRING
     return None
+
+
+def are_whole(array: pa.Array) -> bool:
+    """Whether all values of an array of floats are whole numbers that a double holds exactly."""
+    numbers = array.cast(pa.float64()).drop_null().to_numpy(zero_copy_only=False)
+    numbers = numbers[~np.isnan(numbers)]
+    return bool((np.abs(numbers) <= _EXACT).all() and (numbers == np.rint(numbers)).all())
 
 
 def fits(array: pa.Array) -> bool:
@@ -107,6 +119,9 @@ def convert(array: pa.Array, column: ColumnType) -> pa.Array:
         if pa.types.is_timestamp(array.type) and not fits(array):
             raise pa.ArrowInvalid("an instant that is not midnight")
         return _days(array.cast(pa.date32(), safe=False))
+    if column is ColumnType.INTEGER and pa.types.is_floating(array.type):
+        numbers = array.cast(pa.float64())
+        array = pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
     return array.cast(ARROW_TYPES[column])
 
 

@@ -10,7 +10,7 @@ from app.errors import FieldError, InvalidError, UnreadableError
 from workers.frames.upload.building import build_column
 from workers.frames.upload.cells import Bytes, CellReader, Cells
 from workers.frames.upload.delimited_kernel import mark_missing
-from workers.frames.upload.findings import column_warnings, name_warnings
+from workers.frames.upload.findings import column_warnings, name_warnings, whole_warnings
 from workers.frames.upload.inference import NEEDED, Survey
 from workers.frames.upload.notations import Notation
 from workers.frames.upload.sink import TableSink, Tick
@@ -86,7 +86,12 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
     profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
     asked = [name in options.type for name in reader.names]
     found = column_warnings(survey.classes, survey.formulas, types, asked)
-    return profile.model_copy(update={"warnings": (*name_warnings(reader.names), *found)})
+    whole = [
+        is_so and not given and column is ColumnType.INTEGER
+        for is_so, given, column in zip(survey.pointed(), asked, types, strict=True)
+    ]
+    told = (*name_warnings(reader.names), *whole_warnings(reader.names, whole), *found)
+    return profile.model_copy(update={"warnings": told})
 
 
 def _survey(

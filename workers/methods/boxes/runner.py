@@ -121,18 +121,9 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     weights = boxes.survey if outcome.chosen.weights is None else outcome.chosen.weights
     columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
     job.tick(_COMPUTED + 0.05, "release")
-    result = boxes_report.result(
-        shown,
-        outcome,
-        counts=boxes_report.Counts(
-            records=state.total,
-            complete=len(state.records.rows),
-            kept=len(order),
-            rare=state.records.rare,
-            k_with_keep=smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()),
-        ),
-        told=told_of(job.dataset_path(), shown, rows, boxes.box),
-    )
+    least = smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min())
+    told = told_of(job.dataset_path(), shown, rows, boxes.box)
+    result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), told=told)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
     said = boxes_warnings.released(shown, boxes, result, certain)
@@ -155,6 +146,17 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
             statistics=public_statistics(result),
             parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
         ),
+    )
+
+
+def _counts(state: Anonymizing, kept: int, least: int) -> boxes_report.Counts:
+    """Records, and how many of them are where."""
+    return boxes_report.Counts(
+        records=state.total,
+        complete=len(state.records.rows),
+        kept=kept,
+        k_with_keep=least,
+        rare=state.records.rare,
     )
 
 
