@@ -12,6 +12,7 @@ import typer
 from app.cli_backup import cli as backup_commands
 from app.cli_certificates import cli as certificate_commands
 from app.cli_certificates import provenance, signing_keys
+from app.cli_families import families, owners
 from app.cli_operations import cli as operation_commands
 from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, open_database, require
 from app.errors import CannotStartError, SureboxError
@@ -34,6 +35,8 @@ cli.add_typer(backup_commands)
 cli.add_typer(certificate_commands)
 cli.add_typer(operation_commands)
 cli.add_typer(provenance, name="provenance")
+cli.add_typer(families, name="families")
+cli.add_typer(owners, name="owners")
 
 
 class Queue(StrEnum):

@@ -27,6 +27,7 @@ from app.db.repositories.job_results import StoredResult
 from app.errors import ConflictError
 from app.jobs import read
 from app.releases import query
+from app.releases.access import viewer_of
 from app.storage.protocol import Storage
 
 #: Answers to a question, beside problems and the body itself.
@@ -120,10 +121,12 @@ def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord
 
 
 def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
-    return read.read_job(database=resources.database, owner=principal.owner, job_id=job_id)
+    return read.read_job(database=resources.database, owner=principal.owner, job_id=job_id, viewer=viewer_of(principal))
 
 
 def _computed(questioner: Questioner, record: JobRecord, applied: dict[str, str], sent: Sent) -> Response:
-    resources, owner = questioner.resources, questioner.principal.owner
-    found = read.read_result(database=resources.database, owner=owner, job_id=record.id)
+    resources, principal = questioner.resources, questioner.principal
+    found = read.read_result(
+        database=resources.database, owner=principal.owner, job_id=record.id, viewer=viewer_of(principal)
+    )
     return sent(resources.storage, found, applied)

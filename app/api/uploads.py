@@ -26,7 +26,7 @@ from app.auth.principal import Principal
 from app.contracts.datasets import Dataset, DatasetState
 from app.contracts.problems import Problem
 from app.datasets import delete
-from app.datasets.accept import Accepted, accept
+from app.datasets.accept import Accepted, accept, refuse_word
 from app.datasets.parameters import Described, UploadParameters, describe
 from app.datasets.read import read_dataset, shown_to
 from app.datasets.staging import Staged
@@ -54,6 +54,7 @@ async def answer(request: Request, asked: UploadRequest) -> Response:
     resources = asked.resources
     kind = body_kind(request, named=asked.parameters.format, max_bytes=resources.settings.max_upload_bytes)
     described = describe(asked.parameters, kind.format)
+    refuse_word(asked.principal, described)
     staged = await stage(request, kind, storage=resources.storage, settings=resources.settings)
     taken, accepted = await run_in_threadpool(_accept, asked, described, staged)
     if accepted is None:
@@ -127,6 +128,7 @@ def _write(asked: UploadRequest, described: Described, staged: Staged, reservati
             broker=resources.queue,
             owner=asked.principal.owner,
             key_id=asked.principal.key_id,
+            by_keeper=asked.principal.is_keeper,
             described=described,
             staged=staged,
             max_unfinished=resources.settings.max_unfinished_jobs,

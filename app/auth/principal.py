@@ -25,6 +25,11 @@ class Principal:
     key_id: str
     scopes: frozenset[str]
 
+    @property
+    def is_keeper(self) -> bool:
+        """Whether the key is for whom data are known: refusals may say figures, and its word on data is taken."""
+        return not self.missing(frozenset({Scope.JOBS_READ}))
+
     def missing(self, scopes: frozenset[str]) -> frozenset[str]:
         """The scopes this principal lacks."""
         return frozenset() if Scope.ADMIN in self.scopes else scopes - self.scopes

@@ -46,9 +46,30 @@ class FamilyPublication(Contract):
     composition: Composition | None = Field(description="What all up to this one leave; null: it was not computed.")
 
 
+class FamilyDataset(Contract):
+    """A dataset of a family, and why it is one of it."""
+
+    dataset_id: str = Field(description="Its id.")
+    name: str = Field(description="What the owner calls it.")
+    created_at: Instant = Field(description="When it was uploaded.")
+    because: str = Field(description="Why it is of this family: one sentence.")
+
+
 class Family(Contract):
     """Datasets of an owner that are the same, and what was ever published of them, in order."""
 
     id: str = Field(description="Names the family.")
+    confirmed: bool = Field(
+        description="Whether a keeper vouches for its data. False: they came by a key without `jobs:read`, are "
+        "compared with no others, and nothing of them is published."
+    )
+    apart: bool = Field(description="Whether its keeper has set it apart: nothing is compared with it.")
     dataset_ids: tuple[str, ...] = Field(description="Those that are still there, oldest first.")
+    datasets: tuple[FamilyDataset, ...] = Field(description="The same, each with why it is of this family.")
     published: tuple[FamilyPublication, ...] = Field(description="In order; deleting takes nothing back.")
+
+
+class FamilyList(Contract):
+    """The owner's families, newest first."""
+
+    items: tuple[Family, ...] = Field(description="Newest first.")

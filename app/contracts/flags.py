@@ -97,6 +97,13 @@ class Flag(StrEnum):
         "repeated",
         "Releases of the same data were published before, and that they are fewer than `k` together was accepted.",
     )
+    DECLARED_DATA = (
+        "declared-data",
+        (
+            "Which other data of its owner are the same as these, or that none are, was said and not found out: what "
+            "releases tell together was looked at by that word."
+        ),
+    )
     NEW_VERSION = (
         "new-version",
         (

@@ -17,6 +17,9 @@ class LogAction(StrEnum):
     SHARED = "shared"
     READ = "read"
     ERASED = "erased"
+    DECLARED = "declared"
+    CONFIRMED = "confirmed"
+    CONFIGURED = "configured"
 
 
 class LogEntry(Contract):

@@ -4,14 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from app.auth.principal import Principal
 from app.contracts.base import new_id
 from app.contracts.datasets import Dataset
 from app.contracts.ingest import INGEST, IngestSpec
+from app.contracts.log import LogAction
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
-from app.db.repositories import datasets
+from app.db.repositories import datasets, log
 from app.db.session import Connection, Database
-from app.errors import FieldError, InvalidError, NotFoundError
+from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 
@@ -33,6 +35,7 @@ def accept(
     broker: JobQueue,
     owner: str,
     key_id: str,
+    by_keeper: bool,
     described: Described,
     staged: Staged,
     max_unfinished: int,
@@ -46,6 +49,8 @@ def accept(
         Where it is written, and where the id is sent.
     owner, key_id
         Who uploads.
+    by_keeper
+        Whether by a key that reads jobs; data of others have a family of their own until a keeper confirms it.
     described, staged
         What was uploaded.
     max_unfinished
@@ -72,6 +77,7 @@ def accept(
         staged_key=staged.key,
         same_data_as=described.same_data_as,
         version_of=described.version_of,
+        by_keeper=by_keeper,
     )
     spec = IngestSpec(dataset_id=dataset_id, options=described.options, staged_key=staged.key, bytes=staged.bytes)
     submission = Submission(
@@ -92,7 +98,33 @@ def accept(
             raise NotFoundError(f"there is no dataset {dataset_id}")
         if remember is not None:
             remember(unit.connection, dataset)
+        if described.same_data_as is not None:
+            _log_word(unit.connection, owner=owner, key_id=key_id, dataset_id=dataset_id, described=described)
     return Accepted(dataset, job_id)
+
+
+def refuse_word(principal: Principal, described: Described) -> None:
+    """Which data are the same is the keepers' word: by it others would learn what it is, or keep data from it.
+
+    Raises
+    ------
+    ForbiddenError
+        If the key does not read jobs.
+    """
+    if described.same_data_as is not None and not principal.is_keeper:
+        parameter = "same_data_as" if described.version_of is None else "version_of"
+        raise ForbiddenError(
+            f"`{parameter}` is for keepers of the data: this key lacks the scope jobs:read. Without it the data are a "
+            "family of their own until a keeper confirms it"
+        )
+
+
+def _log_word(connection: Connection, *, owner: str, key_id: str, dataset_id: str, described: Described) -> None:
+    word = "same_data_as" if described.version_of is None else "version_of"
+    log.append(
+        connection, owner=owner, action=LogAction.DECLARED, subject=dataset_id, key_id=key_id,
+        facts={word: described.same_data_as},
+    )  # fmt: skip
 
 
 def _check_named(connection: Connection, *, owner: str, described: Described) -> None:

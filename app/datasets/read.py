@@ -6,13 +6,16 @@ from datetime import datetime
 from app.auth.principal import Principal, Scope
 from app.contracts.changes import NameAndLabels
 from app.contracts.datasets import Dataset
+from app.contracts.problems import Problem
 from app.db.repositories import datasets
 from app.db.repositories.datasets import DatasetFilter
 from app.db.session import Database
 from app.errors import NotFoundError
+from app.jobs.refusals import problem_without_figures
 
 __all__ = ["DatasetFilter", "describe_dataset", "list_datasets", "read_dataset", "shown_to"]
 
+_UPLOADS = frozenset({Scope.DATASETS_WRITE})
 _FAMILIES = frozenset({Scope.JOBS_READ, Scope.DATASETS_READ})
 
 
@@ -54,5 +57,14 @@ def list_datasets(
 
 
 def shown_to(principal: Principal, dataset: Dataset) -> Dataset:
-    """The dataset without what this key's scopes are not for: which data are the same is for their keepers."""
-    return dataset.model_copy(update={"family_id": None}) if principal.missing(_FAMILIES) else dataset
+    """The dataset without what this key's scopes are not for.
+
+    Which data are the same is for their keepers; why a file cannot be read quotes figures of it, for keepers and for
+    keys that upload.
+    """
+    if principal.missing(_FAMILIES):
+        dataset = dataset.model_copy(update={"family_id": None})
+    if dataset.error is not None and not principal.is_keeper and principal.missing(_UPLOADS):
+        shown = problem_without_figures(dataset.error.model_dump(mode="json", exclude_none=True))
+        dataset = dataset.model_copy(update={"error": Problem.model_validate(shown)})
+    return dataset

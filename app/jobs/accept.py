@@ -5,15 +5,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.auth.principal import Principal
+from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobSpec
 from app.contracts.method import Method
 from app.db.job_record import JobRecord
 from app.db.repositories import draws, families, jobs
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
-from app.errors import FieldError, InvalidError, NotFoundError
-from app.jobs.inputs import LookUp
+from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
+from app.jobs.inputs import Given, LookUp
 from app.jobs.methods import RULES, Rules, wrong_gate, wrong_releases
+from app.jobs.refusals import refusals, withheld
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 
@@ -54,11 +56,15 @@ def accept(
 
     Raises
     ------
+    ForbiddenError
+        If it says what is for keepers to say.
     InvalidError
         If the specification does not fit what it names, or that is not there.
     TooManyJobsError
         If the owner has too many unfinished jobs.
     """
+    if getattr(spec, "allow_repeat", False) and not principal.is_keeper:
+        raise ForbiddenError("`allow_repeat` is for keepers of the data: this key lacks the scope jobs:read")
     with database.unit_of_work() as unit:
         families.lock_joining(unit.connection, owner=principal.owner)
         named = LookUp(unit.connection, owner=principal.owner, viewer=viewer)
@@ -83,12 +89,14 @@ def _submission(
     named.look(spec)
     _refuse(named.errors)
     _refuse(list(wrong_releases(method, named.given(spec))))
-    filled = rules.fill(spec, named.given(spec))
+    filled = _filled(rules, spec, named.given(spec), keeper=principal.is_keeper)
     named.look(filled, by_default=True)
     _refuse(named.errors)
     made_from = named.given(filled).dataset
-    earlier = _earlier_draws(unit, principal=principal, method=method, sha256=made_from.sha256 if made_from else None)
-    _refuse([*rules.check(filled, named.given(filled, earlier_draws=earlier)), *wrong_gate(method, filled)])
+    earlier = _earlier_draws(unit, principal=principal, method=method, made_from=made_from)
+    given = named.given(filled, earlier_draws=earlier)
+    wrong = refusals(rules.check, filled, given, keeper=principal.is_keeper)
+    _refuse([*wrong, *wrong_gate(method, filled)])
     return Submission(
         owner=principal.owner,
         key_id=principal.key_id,
@@ -99,10 +107,20 @@ def _submission(
     )
 
 
-def _earlier_draws(unit: UnitOfWork, *, principal: Principal, method: Method, sha256: str | None) -> int:
-    if not method.draws or sha256 is None:
+def _filled(rules: Rules, spec: JobSpec, given: Given, *, keeper: bool) -> JobSpec:
+    try:
+        filled: JobSpec = rules.fill(spec, given)
+    except InvalidError as error:
+        if keeper:
+            raise
+        raise withheld(error) from None
+    return filled
+
+
+def _earlier_draws(unit: UnitOfWork, *, principal: Principal, method: Method, made_from: DatasetInput | None) -> int:
+    if not method.draws or made_from is None:
         return 0
-    return draws.count_published(unit.connection, owner=principal.owner, method=method.name, sha256=sha256)
+    return draws.count_published(unit.connection, owner=principal.owner, method=method.name, made_from=made_from)
 
 
 def _refuse(errors: list[FieldError]) -> None:

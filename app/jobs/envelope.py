@@ -9,16 +9,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from orjson import Fragment, dumps
+from orjson import Fragment, dumps, loads
 
 from app.contracts.base import rfc3339
 from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord
 from app.db.repositories.job_history import StateChange
+from app.jobs.refusals import problem_without_figures
 
 
 def job_json(record: JobRecord, *, whole: bool = True) -> str:
-    """Render the job; its specification, result, warnings and findings only for who may see the `whole` of it."""
+    """Render the job; its specification, result, warnings and findings only for who may see the `whole` of it.
+
+    Others are told why it failed without figures of the data.
+    """
     shown = {
         "id": record.id,
         "kind": record.kind,
@@ -35,7 +39,7 @@ def job_json(record: JobRecord, *, whole: bool = True) -> str:
         "warnings": Fragment(record.warnings_json if whole else "[]"),
         "release_id": record.release_id,
         "findings": Fragment(record.findings_json if whole else "[]"),
-        "error": _spliced(record.error_json),
+        "error": _spliced(record.error_json) if whole else _without_figures(record.error_json),
     }
     return dumps(shown).decode()
 
@@ -74,6 +78,11 @@ def _progress(record: JobRecord) -> dict[str, Any]:
 
 def _spliced(text: str | None) -> Fragment | None:
     return None if text is None else Fragment(text)
+
+
+def _without_figures(text: str | None) -> dict[str, Any] | None:
+    problem = None if text is None else loads(text)
+    return None if problem is None else problem_without_figures(problem)
 
 
 def _instant(at: datetime | None) -> str | None:

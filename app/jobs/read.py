@@ -4,34 +4,40 @@ from datetime import datetime
 
 from app.contracts.jobs import JobKind, JobState
 from app.db.job_record import JobRecord
-from app.db.repositories import job_results, jobs
+from app.db.repositories import inputs, job_results, jobs
 from app.db.repositories.job_results import StoredProvenance, StoredResult
 from app.db.repositories.jobs import JobFilter
+from app.db.repositories.release_access import Viewer
 from app.db.session import Connection, Database
 from app.errors import ForbiddenError, JobFailedError, JobUnfinishedError, NotFoundError, ResultExpiredError
 
 _SHOWN = frozenset(JobKind)
 
 
-def read_job(*, database: Database, owner: str, job_id: str, answers_only: bool = False) -> JobRecord:
+def read_job(
+    *, database: Database, owner: str, job_id: str, viewer: Viewer | None = None, answers_only: bool = False
+) -> JobRecord:
     """The owner's job, listed or not.
 
     Parameters
     ----------
     database, owner, job_id
         Where, whose, which.
+    viewer
+        For whom releases are there: a question is answered as long as its release is; None: whatever it is.
     answers_only
         For a reader of releases: the job must be a question to one of them.
 
     Raises
     ------
     NotFoundError
-        If there is no such job, it is another owner's, or it is internal (the reading of an upload).
+        If there is no such job, it is another owner's, it is internal (the reading of an upload), or the release that
+        was asked is not there for the viewer any more.
     ForbiddenError
         If a reader of releases asks for anything but a question, whether it is there or not.
     """
     with database.read() as connection:
-        return _mine(connection, owner=owner, job_id=job_id, answers_only=answers_only)
+        return _mine(connection, owner=owner, job_id=job_id, viewer=viewer, answers_only=answers_only)
 
 
 def list_jobs(
@@ -42,18 +48,20 @@ def list_jobs(
         return jobs.list_jobs(connection, owner=owner, only=only, before=before, limit=limit)
 
 
-def cancel_job(*, database: Database, owner: str, job_id: str) -> tuple[JobRecord, bool]:
+def cancel_job(*, database: Database, owner: str, job_id: str, viewer: Viewer | None = None) -> tuple[JobRecord, bool]:
     """Ask for the end of a job; returns the job and whether there was anything left to cancel."""
     with database.unit_of_work() as unit:
-        _mine(unit.connection, owner=owner, job_id=job_id)
+        _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer)
         asked = jobs.request_cancel(unit.connection, owner=owner, job_id=job_id)
-        return _mine(unit.connection, owner=owner, job_id=job_id), asked
+        return _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer), asked
 
 
-def read_result(*, database: Database, owner: str, job_id: str, answers_only: bool = False) -> StoredResult:
+def read_result(
+    *, database: Database, owner: str, job_id: str, viewer: Viewer | None = None, answers_only: bool = False
+) -> StoredResult:
     """Where the whole result lies, and its checksum; parameters and errors as of `read_job`."""
     with database.read() as connection:
-        record = _mine(connection, owner=owner, job_id=job_id, answers_only=answers_only)
+        record = _mine(connection, owner=owner, job_id=job_id, viewer=viewer, answers_only=answers_only)
         check_succeeded(record, what="result")
         found = job_results.get_result(connection, job_id=job_id)
     if record.result_erased_at is not None:
@@ -74,12 +82,18 @@ def read_provenance(*, database: Database, owner: str, job_id: str) -> StoredPro
     return found
 
 
-def _mine(connection: Connection, *, owner: str, job_id: str, answers_only: bool = False) -> JobRecord:
+def _mine(
+    connection: Connection, *, owner: str, job_id: str, viewer: Viewer | None = None, answers_only: bool = False
+) -> JobRecord:
     found = None if "\x00" in job_id else jobs.get(connection, owner=owner, job_id=job_id)
     if answers_only and (found is None or found.kind != JobKind.QUERY):
         raise ForbiddenError("this key lacks the scope jobs:read: it reads answers to questions only")
     if found is None or found.kind not in _SHOWN:
         raise NotFoundError("there is no job with this id")
+    if found.kind != JobKind.QUERY or viewer is None:
+        return found
+    if not inputs.is_there(connection, job_id=job_id, viewer=viewer):
+        raise NotFoundError("the release that this question was put to is not there for this key any more")
     return found
 
 

@@ -1,10 +1,17 @@
-"""Reading and erasing one's families."""
+"""Reading, confirming and erasing one's families."""
 
-from app.contracts.families import Composition, Family, FamilyPublication
+from collections.abc import Mapping
+from typing import Any, Final
+
+from app.contracts.families import Composition, Family, FamilyDataset, FamilyPublication
 from app.contracts.log import LogAction
 from app.db.repositories import families, log
-from app.db.session import Database
+from app.db.session import Connection, Database
 from app.errors import NotFoundError
+
+#: Families of a list.
+MOST: Final = 1000
+_ABSENT: Final = "there is no family with this id"
 
 
 def read_family(*, database: Database, owner: str, family_id: str) -> Family:
@@ -17,13 +24,34 @@ def read_family(*, database: Database, owner: str, family_id: str) -> Family:
     """
     with database.read() as connection:
         if "\x00" in family_id or not families.exists(connection, owner=owner, family_id=family_id):
-            raise NotFoundError("there is no family with this id")
-        entries = families.ledger(connection, owner=owner, family_id=family_id)
-        dataset_ids = families.datasets_of(connection, owner=owner, family_id=family_id)
-    return Family(id=family_id, dataset_ids=tuple(dataset_ids), published=tuple(_shown(one) for one in entries))
+            raise NotFoundError(_ABSENT)
+        return _family(connection, owner=owner, family_id=family_id)
 
 
-def erase_family(*, database: Database, owner: str, key_id: str, family_id: str) -> None:
+def list_families(*, database: Database, owner: str) -> list[Family]:
+    """The owner's families, newest first."""
+    with database.read() as connection:
+        ids = families.of_owner(connection, owner=owner, limit=MOST)
+        return [_family(connection, owner=owner, family_id=one) for one in ids]
+
+
+def confirm_family(*, database: Database, owner: str, key_id: str | None, family_id: str) -> None:
+    """Vouch for data that came by a lesser key: they are compared with all others before anything is published of them.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none.
+    """
+    with database.unit_of_work() as unit:
+        families.lock_recognising(unit.connection, owner=owner)
+        if "\x00" in family_id or not families.exists(unit.connection, owner=owner, family_id=family_id):
+            raise NotFoundError(_ABSENT)
+        if families.confirm(unit.connection, owner=owner, family_id=family_id):
+            log.append(unit.connection, owner=owner, action=LogAction.CONFIRMED, subject=family_id, key_id=key_id)
+
+
+def erase_family(*, database: Database, owner: str, key_id: str | None, family_id: str) -> None:
     """Forget by what the owner's data are recognised and what was published of them; the log says that it was done.
 
     Raises
@@ -35,11 +63,46 @@ def erase_family(*, database: Database, owner: str, key_id: str, family_id: str)
         families.lock_recognising(unit.connection, owner=owner)
         forgotten = None if "\x00" in family_id else families.erase(unit.connection, owner=owner, family_id=family_id)
         if forgotten is None:
-            raise NotFoundError("there is no family with this id")
+            raise NotFoundError(_ABSENT)
         log.append(
             unit.connection, owner=owner, action=LogAction.ERASED, subject=family_id, key_id=key_id,
             facts={"publications": forgotten},
         )  # fmt: skip
+
+
+def _family(connection: Connection, *, owner: str, family_id: str) -> Family:
+    entries = families.ledger(connection, owner=owner, family_id=family_id)
+    members = families.datasets_of(connection, owner=owner, family_id=family_id)
+    standing = families.standing(connection, family_id=family_id)
+    return Family(
+        id=family_id,
+        confirmed=standing is None or standing.confirmed,
+        apart=standing is not None and standing.apart,
+        dataset_ids=tuple(one.id for one in members),
+        datasets=tuple(
+            FamilyDataset(dataset_id=one.id, name=one.name, created_at=one.created_at, because=reason(one.joined_by))
+            for one in members
+        ),
+        published=tuple(_shown(one) for one in entries),
+    )
+
+
+def reason(joined_by: Mapping[str, Any] | None) -> str:
+    """Why a dataset is of its family, in words."""
+    why = {} if joined_by is None else joined_by
+    match why.get("by"):
+        case "first":
+            return "it was the first of its family"
+        case "apart":
+            return "its keeper has set it apart (`same_data_as=none`)"
+        case "word":
+            return f"its keeper has said so: the same data as {why['dataset_id']}"
+        case "columns":
+            return f"{why['columns']} of its columns have the same values as columns of the family's data"
+        case "rows":
+            names = ", ".join(map(repr, why["over"]))
+            return f"more of its rows agree with rows of the family's data over {names} than would by chance"
+    return "it was read before reasons were kept"
 
 
 def _shown(entry: families.LedgerEntry) -> FamilyPublication:

@@ -25,6 +25,7 @@ from app.errors import (
     NotFoundError,
     PublishedMeanwhileError,
 )
+from app.releases import permission
 from app.releases.holding import refuse_held
 
 #: The audit of what all releases of the same data tell together: always looked at, accepted by `allow_repeat`.
@@ -43,7 +44,9 @@ class Decision:
     flags: tuple[str, ...]
 
 
-def decide(connection: Connection, *, review: Review, asked: Publish, allow_repeat: bool, four_eyes: bool) -> Decision:
+def decide(
+    connection: Connection, *, review: Review, asked: Publish, allow_repeat: bool, four_eyes: bool, may_publish: bool
+) -> Decision:
     """Whether the release of a job is published as the job ends; its family stays locked until the transaction ends.
 
     Raises
@@ -55,7 +58,7 @@ def decide(connection: Connection, *, review: Review, asked: Publish, allow_repe
     accepted = {COMPOSITION} if allow_repeat else set()
     repeated = allow_repeat and any(one.audit == COMPOSITION for one in standing(review.findings, accepted=()))
     flags = (REPEATED,) if repeated else ()
-    held = is_publishing_held(connection) is not None
+    held = is_publishing_held(connection) is not None or not may_publish
     if held or asked is Publish.DRAFT or four_eyes or standing(review.findings, accepted=accepted):
         return Decision(ReleaseState.DRAFT, flags)
     return Decision(ReleaseState.PUBLISHED, flags)
@@ -113,15 +116,16 @@ def publish(
     asked: PublishRequest,
     four_eyes: bool,
     certify: Certifier,
+    keeper: bool = True,
 ) -> None:
-    """Publish a draft; one that is published already stays as it is.
+    """Publish a draft; one that is published already stays as it is. Only a keeper is told what findings say.
 
     Raises
     ------
     NotFoundError
         If there is no such release.
     ConflictError
-        If it was withdrawn.
+        If it was withdrawn, or no keeper has confirmed its data.
     ForbiddenError
         If, under four eyes, the same key has made it.
     FindingsStandError
@@ -136,7 +140,9 @@ def publish(
         release = _locked(unit.connection, owner=owner, release_id=release_id)
         if release.state is ReleaseState.PUBLISHED:
             return
-        _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes)
+        if (why := permission.unconfirmed(unit.connection, family_id=release.family_id)) is not None:
+            raise ConflictError(why)
+        _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes, keeper=keeper)
         refuse_held(unit.connection)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
         publish_locked(
@@ -173,7 +179,8 @@ def publish_reviewed(
     )  # fmt: skip
     publications.set_reviewed(connection, release=release)
     accepted = {*asked.accept, COMPOSITION} if release.allow_repeat else set(asked.accept)
-    if is_publishing_held(connection) is None and not standing(release.findings, accepted=accepted):
+    withheld = permission.unconfirmed(connection, family_id=release.family_id) or is_publishing_held(connection)
+    if withheld is None and not standing(release.findings, accepted=accepted):
         publish_locked(
             connection, release=release, key_id=key_id, asked=asked, composed=review.composed, certify=certify
         )
@@ -215,8 +222,10 @@ def publish_locked(
     certify(connection, release.id)
 
 
-def refuse_standing(findings: Sequence[Finding], *, accepted: Collection[str], allow_repeat: bool) -> None:
-    """End a publication whose findings are not accepted.
+def refuse_standing(
+    findings: Sequence[Finding], *, accepted: Collection[str], allow_repeat: bool, keeper: bool = True
+) -> None:
+    """End a publication whose findings are not accepted; what they say is told to keepers only.
 
     Raises
     ------
@@ -226,7 +235,7 @@ def refuse_standing(findings: Sequence[Finding], *, accepted: Collection[str], a
     known = {*accepted, COMPOSITION} if allow_repeat else set(accepted)
     left = standing(findings, accepted=known)
     if left:
-        told = "; ".join(f"{one.audit}: {one.detail}" for one in left)
+        told = "; ".join(f"{one.audit}: {one.detail}" if keeper else one.audit for one in left)
         names = ", ".join(f'"{name}"' for name in sorted({one.audit for one in left}))
         raise FindingsStandError(f'findings stand: {told}. To publish all the same, send {{"accept": [{names}]}}')
 
@@ -287,12 +296,12 @@ def _locked(connection: Connection, *, owner: str, release_id: str) -> Publishab
     return found
 
 
-def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four_eyes: bool) -> None:
+def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four_eyes: bool, keeper: bool) -> None:
     if release.state is ReleaseState.WITHDRAWN:
         raise ConflictError("the release was withdrawn, which is final: make it again")
     if four_eyes and release.made_by in {None, key_id}:
         raise ForbiddenError("four eyes: another key than the one that made a release publishes it")
-    refuse_standing(release.findings, accepted=accepted, allow_repeat=release.allow_repeat)
+    refuse_standing(release.findings, accepted=accepted, allow_repeat=release.allow_repeat, keeper=keeper)
 
 
 def _told(readers: Readers) -> Any:

@@ -8,6 +8,7 @@ import pytest
 
 from app.contracts.base import new_id
 from app.contracts.draws import refuse_repeat
+from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobState
 from app.db.repositories import draws, releases
 from app.errors import FieldError, InfeasibleError
@@ -71,7 +72,8 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
     def other() -> None:
         with service.database.unit_of_work() as unit:
             draws.lock_publishing(unit.connection, owner=service.owner, sha256="1")
-            counted.append(draws.count_published(unit.connection, owner=service.owner, method="many", sha256="1" * 64))
+            data = DatasetInput(id=dataset_id, sha256="1" * 64)
+            counted.append(draws.count_published(unit.connection, owner=service.owner, method="many", made_from=data))
 
     with service.database.unit_of_work() as unit:
         unit.connection.exec_driver_sql("UPDATE dataset SET sha256 = repeat('1', 64)")

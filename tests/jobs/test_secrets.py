@@ -3,8 +3,9 @@
 import pytest
 from sqlalchemy import text
 
+from app.db.repositories import families, secrets
 from app.db.session import Database
-from app.errors import SureboxError
+from app.errors import ConflictError, SureboxError
 from app.secrets.keep import column_secrets, seal_anew
 from app.secrets.seal import Sealer
 
@@ -12,28 +13,86 @@ OLD, NEW = b"o" * 40, b"n" * 40
 DIGESTS = [b"a" * 32, b"b" * 32, b"a" * 32]
 
 
+def kept(database: Database, sealer: Sealer, owner: str) -> list[bytes]:
+    """Secrets of the columns of an owner's one family."""
+    with database.unit_of_work() as unit:
+        known = families.of_owner(unit.connection, owner=owner, limit=1)
+        family_id = known[0] if known else families.create(unit.connection, owner=owner)
+    return column_secrets(database, sealer, owner=owner, family_id=family_id, digests=DIGESTS)
+
+
+def test_secrets_of_columns_are_a_familys_own_and_go_with_it(database_url: str) -> None:
+    """The same column has another secret in another family; families that become one keep what the first has."""
+    database, sealer = Database(database_url, pool_size=1), Sealer(OLD)
+    try:
+        with database.unit_of_work() as unit:
+            first, second = (families.create(unit.connection, owner="one") for _ in range(2))
+
+        def of(family_id: str, digests: list[bytes]) -> list[bytes]:
+            return column_secrets(database, sealer, owner="one", family_id=family_id, digests=digests)
+
+        mine, theirs = of(first, DIGESTS), of(second, [*DIGESTS, b"c" * 32])
+        assert not set(mine) & set(theirs)
+        with database.unit_of_work() as unit:
+            families.merge(unit.connection, family_id=first, others=[second])
+        assert of(first, [*DIGESTS, b"c" * 32]) == [*mine, theirs[-1]]
+        with pytest.raises(ConflictError):
+            of(second, DIGESTS)
+        with database.unit_of_work() as unit:
+            families.erase(unit.connection, owner="one", family_id=first)
+        with database.read() as connection:
+            left = connection.execute(text("SELECT name FROM secret WHERE name LIKE 'column:%'")).all()
+        assert left == []
+    finally:
+        database.close()
+
+
+def test_families_of_before_keep_the_secrets_of_their_owner(database_url: str) -> None:
+    database, sealer = Database(database_url, pool_size=1), Sealer(OLD)
+    try:
+        with database.unit_of_work() as unit:
+            older, newer = (families.create(unit.connection, owner="one") for _ in range(2))
+        made = column_secrets(database, sealer, owner="one", family_id=older, digests=DIGESTS[:1])
+        with database.read() as connection:
+            fingerprint = connection.execute(
+                text("SELECT fingerprint FROM secret WHERE family_id IS NOT NULL")
+            ).scalar()
+        before = b"before families had secrets" + b"." * 5
+        sealed = sealer.seal(before, owner="one", name=f"column:{fingerprint}")
+        with database.unit_of_work() as unit:
+            unit.connection.execute(text("DELETE FROM secret WHERE family_id IS NOT NULL"))
+            unit.connection.execute(text("UPDATE family SET older_secrets = true WHERE id = :id"), {"id": older})
+            secrets.insert_missing(unit.connection, owner="one", made={f"column:{fingerprint}": sealed})
+        assert column_secrets(database, sealer, owner="one", family_id=older, digests=DIGESTS[:1]) == [before]
+        other = column_secrets(database, sealer, owner="one", family_id=newer, digests=DIGESTS[:1])
+        assert before != other[0] != made[0]
+    finally:
+        database.close()
+
+
 def test_secrets_are_the_values_own_and_outlive_a_change_of_the_services_secret(database_url: str) -> None:
     database = Database(database_url, pool_size=1)
     try:
-        made = column_secrets(database, Sealer(OLD), owner="one", digests=DIGESTS)
+        made = kept(database, Sealer(OLD), "one")
         assert made[0] == made[2] != made[1]
         assert [len(each) for each in made] == [32] * 3
-        assert column_secrets(database, Sealer(OLD), owner="one", digests=DIGESTS) == made
-        assert not set(column_secrets(database, Sealer(OLD), owner="two", digests=DIGESTS)) & set(made)
+        assert kept(database, Sealer(OLD), "one") == made
+        assert not set(kept(database, Sealer(OLD), "two")) & set(made)
         with database.read() as connection:
             rows = connection.execute(text("SELECT name, sealed FROM secret")).all()
         assert not any(secret in row.sealed for secret in made for row in rows)
         assert not any(digest.hex() in row.name for digest in DIGESTS for row in rows)
 
         with pytest.raises(SureboxError, match="SUREBOX_PREVIOUS_SERVER_SECRET"):
-            column_secrets(database, Sealer(NEW), owner="one", digests=DIGESTS)
-        assert column_secrets(database, Sealer(NEW, OLD), owner="one", digests=DIGESTS) == made
+            kept(database, Sealer(NEW), "one")
+        assert kept(database, Sealer(NEW, OLD), "one") == made
         assert seal_anew(database, Sealer(NEW, OLD)) == len(rows) == 6
         assert seal_anew(database, Sealer(NEW, OLD)) == 0
-        assert column_secrets(database, Sealer(NEW), owner="one", digests=DIGESTS) == made
+        assert kept(database, Sealer(NEW), "one") == made
         with database.unit_of_work() as unit:
-            unit.connection.execute(text("UPDATE secret SET owner = 'three' WHERE owner = 'two'"))
+            for table in ("secret", "family"):
+                unit.connection.execute(text(f"UPDATE {table} SET owner = 'three' WHERE owner = 'two'"))
         with pytest.raises(SureboxError, match="not what was written"):
-            column_secrets(database, Sealer(NEW), owner="three", digests=DIGESTS)
+            kept(database, Sealer(NEW), "three")
     finally:
         database.close()

@@ -121,6 +121,14 @@ class Bench:
         filled: JobSpec = RULES[method.name].fill(spec, self._given(spec))
         return filled, RULES[method.name].check(filled, self._given(filled))
 
+    def named(self, body: Mapping[str, Any]) -> tuple[JobSpec, Given] | None:
+        """The specification filled in, and what it names; None where releases cannot be put to the method."""
+        spec, method = self.spec(body), METHODS[body["method"]]
+        if list(wrong_releases(method, self._given(spec))):
+            return None
+        filled: JobSpec = RULES[method.name].fill(spec, self._given(spec))
+        return filled, self._given(filled)
+
     def run(
         self, body: Mapping[str, Any], *, seed: int | None = None, on_tick: Callable[[int], None] = lambda _: None
     ) -> Done:

@@ -71,7 +71,12 @@ def test_while_publishing_is_held_a_draft_stays_one_and_its_keeper_learns_why(pu
         assert published.client.get(f"/v1/releases/{release_id}").json()["state"] == "draft"
         with database.unit_of_work() as unit:
             made = publishing.decide(
-                unit.connection, review=Review(), asked=Publish.AUTO, allow_repeat=False, four_eyes=False
+                unit.connection,
+                review=Review(),
+                asked=Publish.AUTO,
+                allow_repeat=False,
+                four_eyes=False,
+                may_publish=True,
             )
         assert made.state is ReleaseState.DRAFT, "nor is what a job makes"
         address = str(published.client.base_url)
@@ -215,13 +220,19 @@ def test_a_release_of_a_job_is_published_unless_something_stands(published: Rele
 
         def state(asked: Publish = Publish.AUTO, *, findings: tuple[Finding, ...] = (), **more: Any) -> ReleaseState:
             review = Review(findings, family_id=family_id, composed_after=0)
-            asked_for = {"allow_repeat": False, "four_eyes": False} | more
+            asked_for = {"allow_repeat": False, "four_eyes": False, "may_publish": True} | more
             return publishing.decide(unit.connection, review=review, asked=asked, **asked_for).state
 
         low = FINDING.model_copy(update={"severity": Severity.LOW})
         table = FINDING.model_copy(update={"audit": "table"})
         assert state() == state(findings=(low,)) == state(findings=(FINDING,), allow_repeat=True) == "published"
-        assert state(Publish.DRAFT) == state(four_eyes=True) == state(findings=(FINDING,)) == "draft"
+        assert (
+            state(Publish.DRAFT)
+            == state(four_eyes=True)
+            == state(may_publish=False)
+            == state(findings=(FINDING,))
+            == "draft"
+        )
         assert state(findings=(table,), allow_repeat=True) == "draft", "only the composition is accepted by it"
 
 
@@ -237,7 +248,9 @@ def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> N
         publishing.publish(**asked, release_id=second, asked=PublishRequest())
     review = Review(family_id=family_id, composed_after=0)
     with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
-        publishing.decide(unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False)
+        publishing.decide(
+            unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False, may_publish=True
+        )
     ledger = published.client.get(f"/v1/families/{family_id}").json()
     assert [one["release_id"] for one in ledger["published"]] == [first]
     published.client.delete(f"/v1/releases/{first}")
@@ -259,7 +272,9 @@ def test_a_draft_whose_family_was_erased_is_composed_again(published: Releases) 
         )
     review = Review(family_id=family_id, composed_after=0)
     with published.processes.database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
-        publishing.decide(unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False)
+        publishing.decide(
+            unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False, may_publish=True
+        )
 
 
 def test_findings_are_told_where_they_are_refused() -> None:

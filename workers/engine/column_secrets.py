@@ -9,6 +9,7 @@ from app.db.repositories.claims import Claim
 from app.errors import SureboxError
 from app.secrets.keep import column_secrets, seal_anew
 from app.secrets.seal import service_sealer
+from workers.engine.families import family_of
 from workers.engine.resources import WorkerResources, resources
 from workers.methods.context import JobContext
 from workers.methods.protocol import AnyRunner, Keyed
@@ -34,10 +35,14 @@ def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerR
     job.tick(0.0, "read")
     path = job.dataset_path()
     digests = [column_digest(path, name) for name in names]
-    if job.seed is not None:
+    made_from = claimed.inputs.dataset
+    if job.seed is not None or made_from is None:
         made = [hmac.digest(f"surebox seed {job.seed}".encode(), digest, "sha256") for digest in digests]
     else:
-        made = column_secrets(at.database, service_sealer(at.settings), owner=claimed.owner, digests=digests)
+        family_id = family_of(path, dataset_id=made_from.id, owner=claimed.owner, at=at)
+        made = column_secrets(
+            at.database, service_sealer(at.settings), owner=claimed.owner, family_id=family_id, digests=digests
+        )
     return replace(job, secrets=dict(zip(names, made, strict=True)))
 
 

@@ -60,7 +60,5 @@ def _draw(claimed: Claim, resources: WorkerResources) -> int:
     if method is None or not method.draws or made_from is None:
         return 1
     with resources.database.read() as connection:
-        published = draws.count_published(
-            connection, owner=claimed.owner, method=claimed.method, sha256=made_from.sha256
-        )
+        published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, made_from=made_from)
     return published + 1

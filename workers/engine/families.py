@@ -1,12 +1,15 @@
 """Which of an owner's data are the same: looked at when they are read, and remembered beyond their deletion.
 
+Data that came by a key without `jobs:read` are compared with nothing until a keeper confirms them: else whoever uploads
+a guess would learn from what becomes of it whether it is right.
+
 What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -63,64 +66,106 @@ def sketching_key(owner: str, at: WorkerResources) -> bytes:
     return owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
 
 
-def sketched(path: Path, columns: Sequence[str], *, owner: str, at: WorkerResources) -> RowSketch:
-    """The rows of a dataset over some of its columns."""
+def sketched(path: Path, sets: Iterable[Sequence[str]], *, owner: str, at: WorkerResources) -> tuple[RowSketch, ...]:
+    """The rows of a dataset over sets of its columns."""
     from workers.frames.hashed_cells import cell_hashes
 
     key = sketching_key(owner, at)
-    names = tuple(sorted(columns))
-    return _sketched(cell_hashes(path, names, key=key), names, key)
+    wanted = sorted({tuple(sorted(columns)) for columns in sets})
+    cells = cell_hashes(path, sorted({name for columns in wanted for name in columns}), key=key)
+    return tuple(_sketched(cells, columns, key) for columns in wanted)
 
 
 def join_family(connection: Connection, found: Recognised) -> str:
-    """Find the family of a dataset, or make one, and remember by what it is recognised; the keeper's word wins."""
+    """Find the family of a dataset, or make one, and remember by what it is recognised.
+
+    The keeper's word is added to what is found: that data are the same as others does not say that they are not the
+    same as third ones. Only data that were set apart (`none`) are compared with nothing.
+    """
     families.lock_recognising(connection, owner=found.owner)
-    family_id = _said(connection, found) or _found(connection, found)
-    families.assign(connection, dataset_id=found.dataset_id, family_id=family_id)
+    family_id, because = _family(connection, found)
+    families.assign(connection, dataset_id=found.dataset_id, family_id=family_id, because=because)
     families.remember(
-        connection, owner=found.owner, family_id=family_id, fingerprints=found.fingerprints, found=found.sketches
-    )
+        connection, owner=found.owner, family_id=family_id, fingerprints=found.fingerprints, found=found.sketches,
+        dataset_id=found.dataset_id,
+    )  # fmt: skip
     return family_id
 
 
-def _said(connection: Connection, found: Recognised) -> str | None:
-    """The family by the keeper's word, given with this dataset or, while it was still being read, with another."""
-    known = families.of_dataset(connection, dataset_id=found.dataset_id)
-    word = families.kept_word(connection, owner=found.owner, dataset_id=found.dataset_id)
-    if known is not None or word is None:
+def family_of(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> str:
+    """The family of a dataset; of one that was read before there were families, or confirmed since, it is looked for.
+
+    Parameters
+    ----------
+    path : its typed copy.
+    dataset_id, owner : which, and whose.
+    at : where families are.
+    """
+    with at.database.read() as connection:
+        known = families.of_dataset(connection, dataset_id=dataset_id)
+        standing = None if known is None else families.standing(connection, family_id=known)
+    if known is not None and standing is not None and (standing.joined or not standing.confirmed):
         return known
+    found = recognised(path, dataset_id=dataset_id, owner=owner, at=at)
+    with at.database.unit_of_work() as unit:
+        return join_family(unit.connection, found)
+
+
+def united(connection: Connection, *, family_id: str, others: Collection[str]) -> str:
+    """Make families one that turned out to be of the same data; the one that they are from now on."""
+    first, *more = families.eldest_first(connection, family_ids={family_id, *others})
+    families.merge(connection, family_id=first, others=more)
+    return first
+
+
+def _family(connection: Connection, found: Recognised) -> tuple[str, dict[str, Any] | None]:
+    """The family, and why it is that one; None where nothing is new."""
+    known, because = families.of_dataset(connection, dataset_id=found.dataset_id), None
+    if known is None and not families.by_keeper(connection, dataset_id=found.dataset_id):
+        return families.create(connection, owner=found.owner, confirmed=False), {"by": "first"}
+    if known is None:
+        known, because = _said(connection, found)
+    standing = None if known is None else families.standing(connection, family_id=known)
+    if known is not None and standing is not None and (standing.apart or not standing.confirmed):
+        return known, because
+    same = _same(connection, found)
+    others = {one: why for one, why in same.items() if one != known}
+    if known is None and not others:
+        return families.create(connection, owner=found.owner), {"by": "first"}
+    joined = united(connection, family_id=known or min(others), others=others)
+    families.set_joined(connection, family_id=joined)
+    return joined, because or next(iter(others.values()), None)
+
+
+def _said(connection: Connection, found: Recognised) -> tuple[str | None, dict[str, Any] | None]:
+    """The family by the keeper's word, given with this dataset or, while it was still being read, with another."""
+    word = families.kept_word(connection, owner=found.owner, dataset_id=found.dataset_id)
+    if word is None:
+        return None, None
     if word == _APART:
-        return families.create(connection, owner=found.owner, apart=True)
+        return families.create(connection, owner=found.owner, apart=True), {"by": "apart"}
     named = families.of_dataset(connection, dataset_id=word)
     if named is None:  # of before there were families, or not read yet
         named = families.create(connection, owner=found.owner)
         families.assign(connection, dataset_id=word, family_id=named)
-    return named
+    return named, {"by": "word", "dataset_id": word}
 
 
-def _found(connection: Connection, found: Recognised) -> str:
-    """The family by what the data have in common with others; families that turn out to be one become one."""
-    same = sorted(_same(connection, found))
-    family_id = same[0] if same else families.create(connection, owner=found.owner)
-    families.merge(connection, family_id=family_id, others=same[1:])
-    return family_id
-
-
-def _same(connection: Connection, found: Recognised) -> set[str]:
-    """Families whose data have columns or rows in common with these."""
+def _same(connection: Connection, found: Recognised) -> dict[str, dict[str, Any]]:
+    """Families whose data have columns or rows in common with these, and what."""
     from workers.algorithms.tables.sketches import BITS, same_rows
 
     alike = families.alike(connection, owner=found.owner, fingerprints=found.fingerprints)
-    same = {
-        family_id
+    same: dict[str, dict[str, Any]] = {
+        family_id: {"by": "columns", "columns": len(shared)}
         for family_id, (shared, every) in alike.items()
         if len(shared) >= min(_ALIKE, every, len(found.fingerprints)) > 0
         if sum(found.fingerprints[one] for one in shared) >= BITS
     }
     for mine in found.sketches:
         for known in families.sketches(connection, owner=found.owner, columns=mine.columns):
-            if known.family_id not in same and same_rows(_opened(mine), _opened(known.sketch)):
-                same.add(known.family_id)
+            if known.family_id not in same and same_rows(opened(mine), opened(known.sketch)):
+                same[known.family_id] = {"by": "rows", "over": list(mine.columns)}
     return same
 
 
@@ -134,7 +179,8 @@ def _sketched(cells: "dict[str, Hashes]", columns: tuple[str, ...], key: bytes) 
     )
 
 
-def _opened(kept: RowSketch) -> "Sketch":
+def opened(kept: RowSketch) -> "Sketch":
+    """A sketch as it is compared."""
     from workers.algorithms.tables.sketches import Sketch
 
     least = np.frombuffer(kept.least, "<u8").astype(np.uint64)

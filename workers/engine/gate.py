@@ -16,13 +16,14 @@ from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.contracts.review import Review
 from app.db.repositories import families, releases
 from app.db.repositories.claims import Claim
-from app.db.repositories.families import LedgerEntry, RowSketch
+from app.db.repositories.families import LedgerEntry
 from app.storage.protocol import Storage
 from workers.engine.demands import Audited, unmet
-from workers.engine.families import Recognised, join_family, recognised, sketched
+from workers.engine.families import family_of, recognised
 from workers.engine.ledgers import Candidate, fetched, own_persons, person_column, terms_of
-from workers.engine.publish import Stored, StoredRelease, store
+from workers.engine.publish import Stored, StoredRelease, store, withheld
 from workers.engine.randomness import new_generator
+from workers.engine.released_rows import Released, compare_released
 from workers.engine.resources import WorkerResources
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -54,7 +55,7 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
         raise ValueError("only a series is made without its data")
     from workers.methods.released.composed import composed_with, finding, forgotten, repeated_content, with_versions
 
-    family_id = _family(candidate.dataset, candidate, at)
+    family_id = family_of(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
     with at.database.unit_of_work() as unit:
         published = families.lock(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id)
@@ -80,14 +81,6 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     )
 
 
-def sketch_released(candidate: Candidate, *, at: WorkerResources) -> RowSketch | None:
-    """The rows over the columns that are published as quasi-identifiers: by them other deliveries are recognised."""
-    columns = candidate.spec.get("columns")
-    if not columns or candidate.dataset is None:
-        return None
-    return sketched(candidate.dataset, columns, owner=candidate.owner, at=at)
-
-
 def _review_of_series(candidate: Candidate, at: WorkerResources, *, base: str) -> Review:
     """What the family left before is what it leaves after: the release is a function of its base as published."""
     from workers.methods.released.composed import finding_of_series
@@ -103,15 +96,15 @@ def _review_of_series(candidate: Candidate, at: WorkerResources, *, base: str) -
     )
 
 
-def _family(dataset: Path, candidate: Candidate, at: WorkerResources) -> str:
-    """The family of the dataset; of one that was read before there were families, it is looked for now."""
-    with at.database.read() as connection:
-        known = families.of_dataset(connection, dataset_id=candidate.dataset_id)
-    if known is not None:
-        return known
-    found: Recognised = recognised(dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
-    with at.database.unit_of_work() as unit:
-        return join_family(unit.connection, found)
+def _with_way_out(found: Finding, family_id: str | None) -> Finding:
+    """What stands because of earlier releases may stand because of trials: how to start clean."""
+    if family_id is None:
+        return found
+    clean = (
+        f"What the data are composed with and why says `GET /v1/families/{family_id}`; to start clean after trials an "
+        f"admin forgets it all with `DELETE /v1/families/{family_id}`, or `surebox families erase {family_id}`"
+    )
+    return found.model_copy(update={"detail": f"{found.detail.rstrip('.')}. {clean}"})
 
 
 def _versions_before(candidate: Candidate, entries: list[LedgerEntry]) -> dict[str, LedgerEntry]:
@@ -159,17 +152,31 @@ class Gate:
             found = recognised(outcome.dataset.path, dataset_id=made_from.id, owner=claimed.owner, at=at)
             stored = replace(stored, recognised=found)
         self._candidate = _candidate(claimed, job, stored)
+        if self._candidate is not None:
+            self._compare(job, self._candidate)
         if outcome.publishes is not None and self._candidate is not None:
             stored = replace(stored, review=review(self._candidate, at=at))
         elif self._candidate is not None and stored.release is not None:
             job.tick(_SHARE, STAGE)
             release = stored.release
             ledger, persons = self._keep(self._candidate, release)
-            sketch = sketch_released(self._candidate, at=at)
             stored = replace(stored, persons=persons, person=person_column(self._candidate, at))
             self._unmet = self._demanded(job, self._candidate, release)
-            stored = replace(stored, review=self._review(self._candidate), ledger=ledger, sketch=sketch)
+            stored = replace(stored, review=self._review(self._candidate), ledger=ledger)
         self._stored = stored
+
+    def _compare(self, job: JobContext, candidate: Candidate) -> None:
+        """Look for the same rows among all data of the owner, over what is to be published."""
+        if candidate.dataset is None:
+            return
+        spec = candidate.spec
+        named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
+        released = Released(
+            path=candidate.dataset, columns=spec.get("columns") or (), keep=spec.get("keep") or (),
+            scratch=candidate.scratch, **named,
+        )  # fmt: skip
+        family_id = family_of(candidate.dataset, **named, at=self._at)
+        compare_released(released, family_id, at=self._at, storage=self._storage, tick=lambda: job.tick(_SHARE, STAGE))
 
     def review_again(self) -> None:
         """Something of the same data was published since: compose the release with that too."""
@@ -179,7 +186,9 @@ class Gate:
     def _review(self, candidate: Candidate) -> Review:
         """The composition, which may have to be computed again, and what was found of the release itself."""
         composed = review(candidate, at=self._at)
-        return replace(composed, findings=(*composed.findings, *self._unmet))
+        held = withheld(self._claimed, composed, at=self._at)
+        found = tuple(_with_way_out(one, composed.family_id) for one in composed.findings)
+        return replace(composed, findings=(*found, *self._unmet, *held))
 
     def _demanded(self, job: JobContext, candidate: Candidate, release: StoredRelease) -> tuple[Finding, ...]:
         draft = release.draft
@@ -204,7 +213,8 @@ class Gate:
         kept = key, path.stat().st_size
         if candidate.dataset is None:
             return kept, None
-        terms = terms_of(candidate, _family(candidate.dataset, candidate, self._at), self._at)
+        family_id = family_of(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=self._at)
+        terms = terms_of(candidate, family_id, self._at)
         if (persons := own_persons(candidate, path, terms)) is None:
             return kept, None
         key = f"ledger/{release.id}/{uuid4().hex}-persons.parquet"

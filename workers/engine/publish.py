@@ -11,6 +11,7 @@ from uuid import uuid4
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
 from app.contracts.draws import refuse_repeat
+from app.contracts.findings import Finding
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
@@ -18,17 +19,19 @@ from app.contracts.releases import Publish, PublishRequest, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import claims, datasets, draws, families, provenance, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
-from app.db.repositories.families import PersonColumn, RowSketch
+from app.db.repositories.families import PersonColumn
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
+from app.releases import permission
 from app.releases.holding import with_held
 from app.releases.publishing import Certifier, Decision, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.families import Recognised, join_family
 from workers.engine.provenance import Published, record
+from workers.engine.resources import WorkerResources
 from workers.methods.outcome import DatasetDraft, Outcome, ReleaseDraft
 
 
@@ -67,7 +70,6 @@ class Stored:
     persons: tuple[str, int, str] | None = None
     #: The column by which it counts persons.
     person: PersonColumn | None = None
-    sketch: RowSketch | None = None
     recognised: Recognised | None = None
 
 
@@ -201,10 +203,31 @@ def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes
         asked=Publish(claimed.spec.get("publish", Publish.AUTO)),
         allow_repeat=bool(claimed.spec.get("allow_repeat")),
         four_eyes=four_eyes,
+        may_publish=permission.withheld(
+            connection, owner=claimed.owner, key_id=claimed.requested_by, family_id=stored.review.family_id
+        )
+        is None,
     )
     if decision.state is ReleaseState.PUBLISHED and stored.release is not None:
         _refuse_repeat(connection, claimed, stored.release.draft)
-    return decision
+    return replace(decision, flags=(*decision.flags, *_declared(connection, claimed)))
+
+
+def withheld(claimed: Claim, review: Review, *, at: WorkerResources) -> tuple[Finding, ...]:
+    """What keeps the release of a job a draft although nothing is wrong with it."""
+    with at.database.read() as connection:
+        why = permission.withheld(
+            connection, owner=claimed.owner, key_id=claimed.requested_by, family_id=review.family_id
+        )
+    return permission.told(why)
+
+
+def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
+    """The flag of releases of data of which their keeper has said what they are the same as."""
+    made_from = claimed.inputs.dataset
+    if made_from is None or not families.declared(connection, dataset_id=made_from.id):
+        return ()
+    return (Flag.DECLARED_DATA.value,)
 
 
 def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, end: Certifier) -> None:
@@ -245,7 +268,7 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) 
     if draft.draw is None or made_from is None:
         return
     draws.lock_publishing(connection, owner=claimed.owner, sha256=made_from.sha256)
-    published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, sha256=made_from.sha256)
+    published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, made_from=made_from)
     refuse_repeat(published, allowed=bool(claimed.spec.get("allow_repeat")), made_as=draft.draw)
 
 
@@ -285,7 +308,7 @@ def _insert_release(
 
 
 def _insert_ledger(connection: Connection, new: releases.NewRelease, stored: Stored) -> None:
-    """What composing will need of the release, and by what its data are recognised in another delivery."""
+    """What composing will need of the release."""
     if stored.ledger is not None:
         key, size = stored.ledger
         families.keep_file(connection, release_id=new.id, owner=new.owner, key=key, size=size)
@@ -297,8 +320,6 @@ def _insert_ledger(connection: Connection, new: releases.NewRelease, stored: Sto
             connection, owner=new.owner, family_id=new.family_id, name=stored.person.name,
             fingerprint=stored.person.fingerprint,
         )  # fmt: skip
-    if stored.sketch is not None and new.family_id is not None:
-        families.remember(connection, owner=new.owner, family_id=new.family_id, fingerprints=(), found=(stored.sketch,))
 
 
 def _published(release: StoredRelease) -> Published:

@@ -1,17 +1,18 @@
 """Families: what is the same data, and what was ever published of them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
 
 from app.api.deps import ResourcesDep, require
 from app.api.problems import responses
 from app.auth.principal import Principal
-from app.contracts.families import Family
+from app.contracts.families import Family, FamilyList
 from app.releases import families
 
 router = APIRouter(tags=["releases"])
 
+Keeper = Annotated[Principal, Depends(require("jobs:read", "datasets:read"))]
 FamilyId = Annotated[str, Path(description="Id of a family.")]
 
 
@@ -19,10 +20,33 @@ FamilyId = Annotated[str, Path(description="Id of a family.")]
 def get_family(
     family_id: FamilyId,
     resources: ResourcesDep,
-    principal: Annotated[Principal, Depends(require("jobs:read", "datasets:read"))],
+    principal: Keeper,
 ) -> Family:
     """One's own: datasets that are the same data, what was ever published of them, and what that leaves together."""
     return families.read_family(database=resources.database, owner=principal.owner, family_id=family_id)
+
+
+@router.get("/families", operation_id="list_families", summary="List families", responses=responses(429))
+def list_families(resources: ResourcesDep, principal: Keeper) -> FamilyList:
+    """Own families, newest first, at most 1,000: what each holds and why, and what was published of it."""
+    return FamilyList(items=tuple(families.list_families(database=resources.database, owner=principal.owner)))
+
+
+@router.post(
+    "/families/{family_id}/confirm",
+    operation_id="confirm_family",
+    summary="Confirm a family",
+    responses=responses(404, 429),
+)
+def confirm_family(family_id: FamilyId, resources: ResourcesDep, principal: Keeper) -> Family:
+    """Vouch for data that came by a key without `jobs:read`: they are compared with others, and may be published.
+
+    Look at them first. A key that may upload but not read what comes of it could else learn from a published release
+    whether a table that it has made up is yours.
+    """
+    mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "family_id": family_id}
+    families.confirm_family(**mine, key_id=principal.key_id)
+    return families.read_family(**mine)
 
 
 @router.delete(

@@ -12,7 +12,7 @@ from app.api.conditional import etag_of, is_fresh
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_filters import JobFilterDep
 from app.api.job_requests import Prefer
-from app.api.job_views import reads_all, shown_job
+from app.api.job_views import is_question, reads_all, shown_job
 from app.api.pagination import After, PageDep, page
 from app.api.prefer import wait_seconds
 from app.api.problems import responses
@@ -27,6 +27,7 @@ from app.jobs import erase, read
 from app.jobs.envelope import list_json
 from app.jobs.events import events_after
 from app.releases import log
+from app.releases.access import viewer_of
 
 router = APIRouter(tags=["jobs"])
 
@@ -102,7 +103,9 @@ async def get_job(
 )
 def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
     """End a job: a queued one at once, a running one within seconds."""
-    record, asked = read.cancel_job(database=resources.database, owner=principal.owner, job_id=job_id)
+    record, asked = read.cancel_job(
+        database=resources.database, owner=principal.owner, job_id=job_id, viewer=viewer_of(principal)
+    )
     return _json(shown_job(record, principal), status=202 if asked else 200)
 
 
@@ -136,7 +139,11 @@ def get_job_result(
 ) -> Response:
     """Read the bare JSON of the result, a superset of the job's `result`; restricted facts included."""
     found = read.read_result(
-        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=not reads_all(principal)
+        database=resources.database,
+        owner=principal.owner,
+        job_id=job_id,
+        viewer=viewer_of(principal),
+        answers_only=not reads_all(principal),
     )
     headers = {"ETag": etag_of(found.sha256)}
     if is_fresh(if_none_match, found.sha256):
@@ -186,7 +193,7 @@ async def follow_job(
     ] = None,
 ) -> Response:
     """Changes of the job's state and its progress, as they happen (server-sent events)."""
-    await run_in_threadpool(_read, resources, principal, job_id)
+    record = await run_in_threadpool(_read, resources, principal, job_id)
     seen = last_event_id(after)
     with ExitStack() as held:
         held.enter_context(resources.streams.hold(principal.owner, at_most=resources.settings.max_streams))
@@ -196,7 +203,8 @@ async def follow_job(
         snapshot = subscription.snapshot
         if snapshot is not None and snapshot.record.finished and not any(events_after(snapshot, seen=seen)):
             return Response(status_code=204)
-        render = partial(shown_job, principal=principal)
+        # an answer is read by itself: its release may be taken back while the stream is open
+        render = partial(shown_job, principal=principal, answers=not is_question(record))
         return JobStream(subscription, seen=seen, render=render, held=held.pop_all())
 
 
@@ -207,5 +215,9 @@ def _log(resources: Resources, principal: Principal, job_id: str, what: str) -> 
 
 def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
     return read.read_job(
-        database=resources.database, owner=principal.owner, job_id=job_id, answers_only=not reads_all(principal)
+        database=resources.database,
+        owner=principal.owner,
+        job_id=job_id,
+        viewer=viewer_of(principal),
+        answers_only=not reads_all(principal),
     )

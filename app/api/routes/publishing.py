@@ -54,6 +54,7 @@ def publish_release(
             asked=asked,
             four_eyes=resources.settings.four_eyes,
             certify=certify_and_write(resources.settings, resources.storage),
+            keeper=principal.is_keeper,
         )
     except LedgerBehindError:
         catch_up(database=resources.database, storage=resources.storage, owner=principal.owner)

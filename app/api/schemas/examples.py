@@ -69,6 +69,7 @@ PUBLISHING: Final = _named(
         "for everybody": {"readers": "public"},
     }
 )
+OWNER_CHANGES: Final = _named({"jobs publish for everybody": {"jobs_publish": True}})
 WITHDRAWING: Final = _named(
     {
         "a corrected one follows": {"reason": "superseded by the corrected delivery"},

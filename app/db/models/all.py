@@ -19,6 +19,7 @@ from app.db.models.job_result import job_result
 from app.db.models.ledger_file import ledger_file
 from app.db.models.log_entry import log_entry
 from app.db.models.metadata import metadata
+from app.db.models.owner_setting import owner_setting
 from app.db.models.provenance import provenance
 from app.db.models.publication import publication
 from app.db.models.publication_entry import publication_entry
@@ -50,6 +51,7 @@ __all__ = [
     "ledger_file",
     "log_entry",
     "metadata",
+    "owner_setting",
     "provenance",
     "publication",
     "publication_entry",

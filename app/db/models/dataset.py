@@ -1,6 +1,6 @@
 """Datasets: the profile is public to the owner, `numeric` (extremes) is for validation only."""
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, Column, DateTime, Index, Table, Text, func
+from sqlalchemy import JSON, BigInteger, Boolean, CheckConstraint, Column, DateTime, Index, Table, Text, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.models.metadata import metadata
@@ -28,6 +28,8 @@ dataset = Table(
     Column("same_data_as", Text, comment="the keeper's word: id of a dataset, or `none`"),
     Column("version_of", Text, comment="id of the dataset that it is a new version of"),
     Column("family_id", Text, comment="datasets of the same data"),
+    Column("joined_by", JSONB, comment="why it is of its family: contracts.families.Reason"),
+    Column("by_keeper", Boolean, nullable=False, server_default=text("true"), comment="by a key with jobs:read"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),

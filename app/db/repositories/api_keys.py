@@ -53,6 +53,12 @@ def by_digest(connection: Connection, *, digest: bytes) -> KeyHolder | None:
     return None if row is None else KeyHolder(id=row.id, owner=row.owner, scopes=frozenset(row.scopes))
 
 
+def scopes_of(connection: Connection, *, key_id: str) -> frozenset[str] | None:
+    """The scopes of a key, revoked or not; None: there is none such."""
+    found = connection.execute(select(api_key.c.scopes).where(api_key.c.id == key_id)).scalar_one_or_none()
+    return None if found is None else frozenset(found)
+
+
 def every(connection: Connection, *, owner: str | None = None) -> list[KeyInfo]:
     """All keys, or those of one owner, oldest first."""
     statement = select(*_SHOWN).order_by(api_key.c.created_at, api_key.c.id)

@@ -28,6 +28,7 @@ class NewDataset:
     staged_key: str
     same_data_as: str | None = None
     version_of: str | None = None
+    by_keeper: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ def insert_dataset(connection: Connection, *, new: NewDataset) -> None:
             staged_key=new.staged_key,
             same_data_as=new.same_data_as,
             version_of=new.version_of,
+            by_keeper=new.by_keeper,
         )
     )
 

@@ -2,24 +2,29 @@
 
 from sqlalchemy import Connection, func, select
 
+from app.contracts.inputs import DatasetInput
 from app.db.models.dataset import dataset
 from app.db.models.release import release
+from app.db.repositories import families
 
 _PUBLISHING_LOCK = 7_305_003
 
 
-def count_published(connection: Connection, *, owner: str, method: str, sha256: str) -> int:
-    """How many releases this method has ever made of data with this checksum, deleted ones among them.
+def count_published(connection: Connection, *, owner: str, method: str, made_from: DatasetInput) -> int:
+    """How many releases this method has ever made of data with the checksum of these, deleted ones among them.
 
     The bytes count, not the dataset's id: deleting a dataset and uploading it again does not make its releases
-    forgotten. Drafts, and jobs that are queued, have failed or were cancelled, told nobody anything.
+    forgotten. Drafts, and jobs that are queued, have failed or were cancelled, told nobody anything. Of data that no
+    keeper has confirmed nothing was published: whoever uploaded a guess learns from no number whether it is right.
     """
+    if not families.is_confirmed(connection, dataset_id=made_from.id):
+        return 0
     statement = (
         select(func.count())
         .select_from(release)
         .join(dataset, dataset.c.id == release.c.dataset_id)
         .where(release.c.owner == owner, release.c.method == method)
-        .where(dataset.c.owner == owner, dataset.c.sha256 == sha256, release.c.published_at.is_not(None))
+        .where(dataset.c.owner == owner, dataset.c.sha256 == made_from.sha256, release.c.published_at.is_not(None))
     )
     return connection.execute(statement).scalar_one()
 

@@ -118,7 +118,7 @@ def gather(connection: Connection, *, release_id: str, spec: Mapping[str, Any]) 
         "job_input": [row for row in _rows(connection, "job_input", "job_id", job_id) if row["dataset_id"]],
         "provenance": [{**row, **_PUBLIC} for row in _rows(connection, "provenance", "job_id", job_id)],
         "signing_key": _rows(connection, "signing_key"),
-        "secret": _secrets(connection, owner, release_id),
+        "secret": _secrets(connection, owner, release_id, made["family_id"]),
         "log_entry": _log(connection, owner, release_id),
     }
     for name in ("release", "release_file", "certificate", "ledger_file"):
@@ -138,7 +138,7 @@ def replay(connection: Connection, *, entry: Entry, rows: Rows, datasets: Sequen
     What composing needs is learnt whatever happens: a later release is then composed with this one.
     """
     add(connection, entry=entry)
-    for name in ("secret", "signing_key", "family", *_of_family(), "ledger_file"):
+    for name in dict.fromkeys(("family", "secret", "signing_key", *_of_family(), "ledger_file")):
         for row in rows.get(name, ()):
             _put(connection, name, row, over=_MADE_HERE if name == "secret" else None)
     _join(connection, rows, datasets)
@@ -213,13 +213,17 @@ def _rows(connection: Connection, name: str, column: str | None = None, value: A
     return list(connection.execute(statement, {} if column is None else {"value": value}).scalars())
 
 
-def _secrets(connection: Connection, owner: str, release_id: str) -> list[dict[str, Any]]:
-    """The owner's secrets that are not of one column, and those that may have been made since the entry before."""
+def _secrets(connection: Connection, owner: str, release_id: str, family_id: str | None) -> list[dict[str, Any]]:
+    """The owner's secrets that are not of one column, the family's of columns, and what there was before these.
+
+    Of the last, those that may have been made since the entry before.
+    """
     statement = text(
-        "SELECT to_jsonb(t) FROM secret t WHERE owner = :owner AND (name NOT LIKE 'column:%' OR created_at BETWEEN"
-        f" ({_BEFORE.format('max(e.at)')}) - :overlap AND ({_OWN}) OR ({_BEFORE.format('count(*)')}) = 0) ORDER BY name"
+        "SELECT to_jsonb(t) FROM secret t WHERE owner = :owner AND (name NOT LIKE 'column:%' OR family_id = :family"
+        f" OR family_id IS NULL AND (created_at BETWEEN ({_BEFORE.format('max(e.at)')}) - :overlap AND ({_OWN})"
+        f" OR ({_BEFORE.format('count(*)')}) = 0)) ORDER BY name"
     )
-    values = {"owner": owner, "id": release_id, "overlap": _SECRETS_OVERLAP}
+    values = {"owner": owner, "id": release_id, "overlap": _SECRETS_OVERLAP, "family": family_id}
     return list(connection.execute(statement, values).scalars())
 
 

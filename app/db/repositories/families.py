@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, case, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.base import new_id
@@ -15,12 +15,15 @@ from app.db.models.family import family
 from app.db.models.family_column import family_column
 from app.db.models.family_person import family_person
 from app.db.models.family_sketch import family_sketch
+from app.db.models.idempotency import idempotency
 from app.db.models.ledger_file import ledger_file
 from app.db.models.publication import publication
 from app.db.models.publication_entry import publication_entry
 from app.db.models.release import release
 from app.db.models.secret import secret
 
+#: Families that others are compared with: confirmed, and not set apart by their keeper.
+_COMPARED: Final = (family.c.apart.is_(False), family.c.confirmed.is_(True))
 #: Namespace of the advisory locks that families of one owner are joined under.
 _RECOGNISING: Final = 0x66616D
 
@@ -94,11 +97,81 @@ class KeptOf:
     data_key: str | None = None
 
 
-def create(connection: Connection, *, owner: str, apart: bool = False) -> str:
-    """A family of its own."""
+@dataclass(frozen=True, slots=True)
+class OtherData:
+    """A dataset that is there, with what its rows are looked for by."""
+
+    id: str
+    key: str
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A dataset of a family, and why it is one of it; None: of before that was kept."""
+
+    id: str
+    name: str
+    created_at: datetime
+    joined_by: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a family is to others: see `app.db.models.family`."""
+
+    apart: bool
+    confirmed: bool
+    joined: bool
+
+
+def create(connection: Connection, *, owner: str, apart: bool = False, confirmed: bool = True) -> str:
+    """A family of its own; one that no keeper has confirmed is compared with none."""
     family_id = new_id("fam")
-    connection.execute(insert(family).values(id=family_id, owner=owner, apart=apart))
+    values = {"id": family_id, "owner": owner, "apart": apart, "confirmed": confirmed, "joined": confirmed}
+    connection.execute(insert(family).values(**values))
     return family_id
+
+
+def standing(connection: Connection, *, family_id: str) -> Standing | None:
+    """What a family is to others; None: there is none."""
+    statement = select(family.c.apart, family.c.confirmed, family.c.joined).where(family.c.id == family_id)
+    row = connection.execute(statement).first()
+    return None if row is None else Standing(*row)
+
+
+def is_confirmed(connection: Connection, *, dataset_id: str) -> bool:
+    """Whether the data are compared with others; of before there were families they are."""
+    statement = select(family.c.confirmed).join(dataset, dataset.c.family_id == family.c.id)
+    return connection.execute(statement.where(dataset.c.id == dataset_id)).scalar_one_or_none() is not False
+
+
+def confirm(connection: Connection, *, owner: str, family_id: str) -> bool:
+    """A keeper vouches for a family: it is compared with others before anything of it is published."""
+    mine = (family.c.id == family_id, family.c.owner == owner)
+    changed = connection.execute(update(family).where(*mine, family.c.confirmed.is_(False)).values(confirmed=True))
+    connection.execute(update(dataset).where(dataset.c.family_id == family_id).values(by_keeper=True))
+    drafts = (release.c.family_id == family_id, release.c.published_at.is_(None))
+    connection.execute(update(release).where(*drafts).values(composed_after=-1))  # as if others were published since
+    return changed.rowcount == 1
+
+
+def set_joined(connection: Connection, *, family_id: str) -> None:
+    """The family was compared with all others."""
+    connection.execute(update(family).where(family.c.id == family_id).values(joined=True))
+
+
+def has_older_secrets(connection: Connection, *, family_id: str) -> bool:
+    """Whether the family is from before secrets of columns were a family's own."""
+    return bool(connection.execute(select(family.c.older_secrets).where(family.c.id == family_id)).scalar())
+
+
+def eldest_first(connection: Connection, *, family_ids: Collection[str]) -> list[str]:
+    """Families in the order in which others become them: what was published of most, then the first that was there."""
+    statement = select(family.c.id).where(family.c.id.in_(sorted(family_ids)))
+    return list(
+        connection.execute(statement.order_by(family.c.published.desc(), family.c.created_at, family.c.id)).scalars()
+    )
 
 
 def lock(connection: Connection, *, family_id: str) -> int | None:
@@ -132,9 +205,23 @@ def kept_word(connection: Connection, *, owner: str, dataset_id: str) -> str | N
     return connection.execute(statement).scalar_one_or_none()
 
 
-def assign(connection: Connection, *, dataset_id: str, family_id: str) -> None:
-    """Say which family a dataset is of."""
-    connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(family_id=family_id))
+def by_keeper(connection: Connection, *, dataset_id: str) -> bool:
+    """Whether a dataset came by a key that reads jobs."""
+    return bool(connection.execute(select(dataset.c.by_keeper).where(dataset.c.id == dataset_id)).scalar_one_or_none())
+
+
+def declared(connection: Connection, *, dataset_id: str) -> bool:
+    """Whether the keeper has said what a dataset is the same as; of a new version its releases say so themselves."""
+    statement = select(dataset.c.same_data_as).where(dataset.c.id == dataset_id, dataset.c.version_of.is_(None))
+    return connection.execute(statement).scalar_one_or_none() is not None
+
+
+def assign(
+    connection: Connection, *, dataset_id: str, family_id: str, because: Mapping[str, Any] | None = None
+) -> None:
+    """Say which family a dataset is of, and why."""
+    why = {} if because is None else {"joined_by": dict(because)}
+    connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(family_id=family_id, **why))
 
 
 def alike(
@@ -145,7 +232,7 @@ def alike(
     statement = (
         select(family_column.c.family_id, shared.label("shared"), func.count().label("all"))
         .join(family, family.c.id == family_column.c.family_id)
-        .where(family_column.c.owner == owner, family.c.apart.is_(False))
+        .where(family_column.c.owner == owner, *_COMPARED)
         .where(family_column.c.family_id.in_(
             select(family_column.c.family_id)
             .where(family_column.c.owner == owner, family_column.c.fingerprint.in_(list(fingerprints)))
@@ -162,11 +249,11 @@ def column_sets(connection: Connection, *, owner: str) -> list[tuple[str, ...]]:
 
 
 def sketches(connection: Connection, *, owner: str, columns: Sequence[str]) -> list[KnownSketch]:
-    """The sketches over one set of columns, of families that were not set apart."""
+    """The sketches over one set of columns, of families that are compared with others."""
     statement = (
         select(family_sketch)
         .join(family, family.c.id == family_sketch.c.family_id)
-        .where(family_sketch.c.owner == owner, family_sketch.c.columns == list(columns), family.c.apart.is_(False))
+        .where(family_sketch.c.owner == owner, family_sketch.c.columns == list(columns), *_COMPARED)
     )
     return [
         KnownSketch(
@@ -177,21 +264,49 @@ def sketches(connection: Connection, *, owner: str, columns: Sequence[str]) -> l
     ]
 
 
+def sketched_sets(connection: Connection, *, owner: str) -> set[tuple[str, tuple[str, ...]]]:
+    """Which of the owner's datasets were sketched over which sets of columns."""
+    statement = select(family_sketch.c.dataset_id, family_sketch.c.columns)
+    rows = connection.execute(statement.where(family_sketch.c.owner == owner, family_sketch.c.dataset_id.is_not(None)))
+    return {(row.dataset_id, tuple(row.columns)) for row in rows}
+
+
+def data_of(connection: Connection, *, owner: str) -> list[OtherData]:
+    """The owner's datasets that are there, of families that are compared with others."""
+    statement = (
+        select(dataset.c.id, dataset.c.data_key, dataset.c.columns)
+        .join(family, family.c.id == dataset.c.family_id)
+        .where(dataset.c.owner == owner, dataset.c.state == DatasetState.READY, *_COMPARED)
+        .order_by(dataset.c.created_at, dataset.c.id)
+    )
+    return [
+        OtherData(row.id, row.data_key, frozenset(one["name"] for one in row.columns or ()))
+        for row in connection.execute(statement)
+    ]
+
+
 def remember(
-    connection: Connection, *, owner: str, family_id: str, fingerprints: Collection[str], found: Sequence[RowSketch]
+    connection: Connection,
+    *,
+    owner: str,
+    family_id: str,
+    fingerprints: Collection[str],
+    found: Sequence[RowSketch],
+    dataset_id: str | None = None,
 ) -> None:
     """Keep by what data of the family are recognised."""
     if fingerprints:
         values = [{"family_id": family_id, "fingerprint": one, "owner": owner} for one in sorted(set(fingerprints))]
         connection.execute(upsert(family_column).values(values).on_conflict_do_nothing())
-    known = select(family_sketch.c.columns, family_sketch.c.least).where(family_sketch.c.family_id == family_id)
-    have = {(tuple(row.columns), bytes(row.least)) for row in connection.execute(known)}
+    kept = (family_sketch.c.columns, family_sketch.c.least, family_sketch.c.dataset_id)
+    known = connection.execute(select(*kept).where(family_sketch.c.family_id == family_id))
+    have = {(tuple(row.columns), bytes(row.least), row.dataset_id) for row in known}
     for one in found:
-        if (one.columns, one.least) not in have:
+        if (one.columns, one.least, dataset_id) not in have:
             connection.execute(
                 insert(family_sketch).values(
-                    family_id=family_id, owner=owner, columns=list(one.columns), rows=one.rows, least=one.least,
-                    repeats=[list(pair) for pair in one.repeats],
+                    family_id=family_id, owner=owner, dataset_id=dataset_id, columns=list(one.columns),
+                    rows=one.rows, least=one.least, repeats=[list(pair) for pair in one.repeats],
                 )
             )  # fmt: skip
 
@@ -205,14 +320,19 @@ def merge(connection: Connection, *, family_id: str, others: Collection[str]) ->
         known = select(family_column.c.fingerprint).where(family_column.c.family_id == family_id)
         twice = (family_column.c.family_id == other, family_column.c.fingerprint.in_(known))
         connection.execute(delete(family_column).where(*twice))
+        held = select(secret.c.fingerprint).where(secret.c.family_id == family_id)
+        connection.execute(delete(secret).where(secret.c.family_id == other, secret.c.fingerprint.in_(held)))
         mine = select(family_person.c.name).where(family_person.c.family_id == family_id)
         connection.execute(
             delete(family_person).where(family_person.c.family_id == other, family_person.c.name.in_(mine))
         )
-        for table in (family_column, family_person, family_sketch, publication, dataset, release):
+        for table in (family_column, family_person, family_sketch, publication, dataset, release, secret):
             connection.execute(update(table).where(table.c.family_id == other).values(family_id=family_id))
+        older = has_older_secrets(connection, family_id=other)
         more = update(family).where(family.c.id == family_id)
-        connection.execute(more.values(published=family.c.published + moved))
+        connection.execute(
+            more.values(published=family.c.published + moved, older_secrets=or_(family.c.older_secrets, literal(older)))
+        )
         connection.execute(delete(family).where(family.c.id == other))
 
 
@@ -286,12 +406,17 @@ def exists(connection: Connection, *, owner: str, family_id: str) -> bool:
     return connection.execute(statement).first() is not None
 
 
-def datasets_of(connection: Connection, *, owner: str, family_id: str) -> list[str]:
+def datasets_of(connection: Connection, *, owner: str, family_id: str) -> list[Member]:
     """The datasets of a family that are still there, oldest first."""
-    statement = select(dataset.c.id).where(dataset.c.family_id == family_id, dataset.c.owner == owner)
-    return list(
-        connection.execute(statement.where(dataset.c.deleted_at.is_(None)).order_by(dataset.c.created_at)).scalars()
-    )
+    statement = select(dataset.c.id, dataset.c.name, dataset.c.created_at, dataset.c.joined_by)
+    mine = (dataset.c.family_id == family_id, dataset.c.owner == owner, dataset.c.deleted_at.is_(None))
+    return [Member(*row) for row in connection.execute(statement.where(*mine).order_by(dataset.c.created_at))]
+
+
+def of_owner(connection: Connection, *, owner: str, limit: int) -> list[str]:
+    """The owner's families, newest first."""
+    statement = select(family.c.id).where(family.c.owner == owner)
+    return list(connection.execute(statement.order_by(family.c.created_at.desc(), family.c.id).limit(limit)).scalars())
 
 
 def keep_file(connection: Connection, *, release_id: str, owner: str, key: str, size: int, kept: bool = False) -> None:
@@ -323,7 +448,10 @@ def drop_file(connection: Connection, *, release_id: str) -> None:
 
 
 def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
-    """Forget a family: by what its data are recognised, and what was published of them. How many; None: none such."""
+    """Forget a family: by what its data are recognised, and what was published of them. How many; None: none such.
+
+    Idempotency keys of the jobs that made its releases are forgotten too: who starts clean wants no old draft again.
+    """
     mine = select(family.c.id).where(family.c.id == family_id, family.c.owner == owner).with_for_update()
     if connection.execute(mine).first() is None:
         return None
@@ -336,6 +464,8 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
     connection.execute(delete(secret).where(secret.c.owner == owner, secret.c.name.in_(keyed)))
     nobody = {"persons_key": None, "persons_bytes": None, "persons_under": None}
     connection.execute(update(ledger_file).where(*its).values(**nobody))
+    made = select(release.c.job_id).where(release.c.family_id == family_id)
+    connection.execute(delete(idempotency).where(idempotency.c.owner == owner, idempotency.c.resource_id.in_(made)))
     forgotten = connection.execute(delete(ledger_file).where(ledger_file.c.release_id.in_(published))).rowcount
     for table in (dataset, release):
         connection.execute(update(table).where(table.c.family_id == family_id).values(family_id=None))

@@ -94,6 +94,14 @@ def of_job(connection: Connection, *, job_id: str) -> Inputs:
     )
 
 
+def is_there(connection: Connection, *, job_id: str, viewer: Viewer) -> bool:
+    """Whether every release that a job was put to is there for somebody now."""
+    named = (job_input.c.job_id == job_id, job_input.c.release_id.is_not(None))
+    there = select(release.c.id).where(visible(viewer))
+    gone = select(job_input.c.release_id).where(*named, job_input.c.release_id.not_in(there)).limit(1)
+    return connection.execute(gone).first() is None
+
+
 def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tuple[ReleaseInput, ...]:
     """Releases of boxes that were ever published of a dataset and of those that it is a version of, the last one first.
 

@@ -33,12 +33,44 @@ def of_owner(connection: Connection, *, owner: str, names: Sequence[str]) -> dic
     return {row.name: Sealed(row.sealed, row.sealed_under) for row in rows}
 
 
-def insert_missing(connection: Connection, *, owner: str, made: Mapping[str, Sealed]) -> None:
-    """Keep secrets, but for those that somebody else has made by now: the first one stays."""
+def of_family(connection: Connection, *, family_id: str, fingerprints: Sequence[str]) -> dict[str, Kept]:
+    """Those of the columns of a family's data that exist, by their fingerprints; of two the first that was made."""
+    statement = (
+        select(secret)
+        .where(secret.c.family_id == family_id, secret.c.fingerprint.in_(fingerprints))
+        .order_by(secret.c.created_at.desc(), secret.c.name)
+    )
+    rows = connection.execute(statement)
+    return {row.fingerprint: Kept(row.owner, row.name, Sealed(row.sealed, row.sealed_under)) for row in rows}
+
+
+def insert_missing(
+    connection: Connection,
+    *,
+    owner: str,
+    made: Mapping[str, Sealed],
+    family_id: str | None = None,
+    fingerprints: Mapping[str, str] | None = None,
+) -> None:
+    """Keep secrets, but for those that somebody else has made by now: the first one stays.
+
+    Parameters
+    ----------
+    connection, owner
+        Where, and whose.
+    made
+        By name.
+    family_id, fingerprints
+        Of columns: whose data they are of, and the fingerprint of each by the name of its secret.
+    """
+    prints = fingerprints or {}
     values = [
-        {"owner": owner, "name": name, "sealed": one.body, "sealed_under": one.under}
+        {
+            "owner": owner, "name": name, "sealed": one.body, "sealed_under": one.under, "family_id": family_id,
+            "fingerprint": prints.get(name),
+        }
         for name, one in sorted(made.items())
-    ]
+    ]  # fmt: skip
     connection.execute(insert(secret).values(values).on_conflict_do_nothing())
 
 

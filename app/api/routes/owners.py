@@ -1,0 +1,40 @@
+"""What an owner decides for all of its keys."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends
+
+from app.api.deps import ResourcesDep, require
+from app.api.problems import responses
+from app.api.schemas.examples import OWNER_CHANGES
+from app.auth.principal import Principal
+from app.contracts.owners import OwnerChanges, OwnerSettings
+from app.releases import owners
+
+router = APIRouter(tags=["releases"])
+
+Reader = Annotated[Principal, Depends(require("jobs:read"))]
+Admin = Annotated[Principal, Depends(require("admin"))]
+
+
+@router.get("/owner", operation_id="get_owner", summary="Read the owner's settings", responses=responses(429))
+def get_owner(resources: ResourcesDep, principal: Reader) -> OwnerSettings:
+    """What the owner of the key has decided for all of its keys."""
+    return owners.read_owner(database=resources.database, owner=principal.owner)
+
+
+@router.patch(
+    "/owner",
+    operation_id="update_owner",
+    summary="Change the owner's settings",
+    responses=responses(400, 413, 415, 422, 429),
+)
+def update_owner(
+    resources: ResourcesDep,
+    principal: Admin,
+    asked: Annotated[OwnerChanges, Body(openapi_examples=OWNER_CHANGES)],
+) -> OwnerSettings:
+    """Decide whether jobs publish what they make, whoever asked for them; the log says so."""
+    mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner}
+    owners.change_owner(**mine, key_id=principal.key_id, asked=asked)
+    return owners.read_owner(**mine)

@@ -1,0 +1,148 @@
+"""What a refusal says to whom: figures of the data are for keepers (`jobs:read`) only.
+
+No list of refusals stands here. What is wrong is asked three times: of the data, of data of the same columns of which
+nothing is known, and of the data with their limits moved out. What is said word for word of data of which nothing is
+known follows from the request and the names and types of columns alone, and everybody is told. Of all else a key that
+is not a keeper's is told the place, and that it is for the data. Limits that could be found by asking again and again
+(where a column ends, how many records there are) are told with room: halving finds the room's end.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from math import ceil, floor, log10
+from typing import Any, Final
+
+from app.contracts.datasets import ColumnType, DatasetColumn, NumericSummary, Profile
+from app.contracts.inputs import DatasetInput, ReleaseInput
+from app.contracts.jobs import JobSpec
+from app.errors import FieldError, InvalidError, pointer
+from app.jobs.inputs import Given
+
+#: What stands in the place of a detail that would say more.
+WITHHELD: Final = "what is asked does not fit these data; a key with the scope jobs:read is told why"
+#: Of problems with this status the details follow from data, once a job has begun.
+_REFUSED: Final = InvalidError.status
+_UNKNOWN_ROWS: Final = 10**9
+_DIGITS: Final = 2
+
+Check = Callable[[Any, Given], list[FieldError]]
+
+
+def refusals(check: Check, spec: JobSpec, given: Given, *, keeper: bool) -> list[FieldError]:
+    """Everything wrong with a specification, as far as it is for the key that asks.
+
+    Parameters
+    ----------
+    check
+        The method's rule.
+    spec, given
+        What is asked, and what it names.
+    keeper
+        Whether the key is told figures of the data.
+    """
+    exact = check(spec, given)
+    if keeper:
+        return exact
+    roomy = [one for one in check(spec, _replaced(given, _with_room)) if _is_limit(one)]
+    plain = set(_of_unknown_data(check, spec, given))
+    errors = [*exact, *roomy, *_days(spec, given)]
+    told = [one if one in plain else FieldError(one.pointer, WITHHELD) for one in errors]
+    return list(dict.fromkeys(told))
+
+
+def withheld(error: InvalidError) -> InvalidError:
+    """A refusal that may say figures, without them."""
+    errors = [FieldError(one.pointer, WITHHELD) for one in error.errors]
+    return type(error)(WITHHELD, errors=list(dict.fromkeys(errors)))
+
+
+def problem_without_figures(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """The problem of a job that has failed, or of a file that could not be read, for keys that are not told figures."""
+    if problem.get("status") != _REFUSED:
+        return dict(problem)
+    shown = {**problem, "detail": WITHHELD}
+    if "errors" in problem:
+        places = dict.fromkeys(one["pointer"] for one in problem["errors"])
+        shown["errors"] = [{"pointer": one, "detail": WITHHELD} for one in places]
+    return shown
+
+
+def _of_unknown_data(check: Check, spec: JobSpec, given: Given) -> list[FieldError]:
+    try:
+        return check(spec, _replaced(given, _unknown))
+    except InvalidError:
+        return []
+
+
+def _is_limit(error: FieldError) -> bool:
+    """Whether a refusal is of where a column ends or how many records there are."""
+    return error.pointer == "/k" or error.pointer.startswith("/domains/")
+
+
+def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
+    """Where a column of days ends only its records tell: whole years say nothing exact."""
+    if not given.datasets:
+        return
+    types = {one.name: one.type for one in given.profile().columns} if "dataset_id" in given.datasets else {}
+    for name, domain in getattr(spec, "domains", {}).items():
+        if types.get(name) is not ColumnType.DATE or not all(isinstance(end, date) for end in domain):
+            continue
+        first, last = domain
+        if (first.month, first.day, last.month, last.day) != (1, 1, 12, 31):
+            yield FieldError(pointer("domains", name), "without the scope jobs:read a domain of days is whole years")
+
+
+def _replaced(given: Given, change: Callable[[Profile], Profile]) -> Given:
+    """What is named, with other profiles; of releases the number of rows is data too."""
+    return replace(
+        given,
+        datasets={role: _with_profile(one, change) for role, one in given.datasets.items()},
+        releases={role: _with_rows(one, change) for role, one in given.releases.items()},
+        earlier_draws=given.earlier_draws if change is _with_room else 0,
+    )
+
+
+def _with_profile(one: DatasetInput, change: Callable[[Profile], Profile]) -> DatasetInput:
+    return replace(one, profile=change(one.profile))
+
+
+def _with_rows(one: ReleaseInput, change: Callable[[Profile], Profile]) -> ReleaseInput:
+    return replace(one, rows=change(Profile(rows=one.rows, columns=())).rows)
+
+
+def _unknown(profile: Profile) -> Profile:
+    """The same columns, and nothing of what they hold."""
+    columns = tuple(one.model_copy(update={"missing": 0, "distinct": 2}) for one in profile.columns)
+    return Profile(rows=_UNKNOWN_ROWS, columns=columns)
+
+
+def _with_room(profile: Profile) -> Profile:
+    """Fewer records, more missing values and wider extremes than there are, to two digits of a column's range."""
+    return Profile(
+        rows=int(_down(profile.rows)),
+        columns=tuple(_roomy_column(one) for one in profile.columns),
+        numeric={name: _roomy_summary(one) for name, one in profile.numeric.items()},
+    )
+
+
+def _roomy_column(column: DatasetColumn) -> DatasetColumn:
+    return column.model_copy(update={"missing": int(-_down(-column.missing))})
+
+
+def _down(value: float) -> float:
+    """To the first digit, towards minus infinity."""
+    if value == 0:
+        return 0
+    step = 10.0 ** floor(log10(abs(value)))
+    return floor(value / step) * step
+
+
+def _roomy_summary(summary: NumericSummary) -> NumericSummary:
+    low, high = summary.finite_minimum, summary.finite_maximum
+    if low is None or high is None:
+        return summary
+    spread = high - low or max(abs(low), 1.0) * 10
+    step = 10.0 ** (floor(log10(spread)) - _DIGITS + 1) if 0 < spread < float("inf") else 1.0
+    wider = {"finite_minimum": floor(low / step) * step, "finite_maximum": ceil(high / step) * step}
+    return summary.model_copy(update=wider)

@@ -1,0 +1,24 @@
+"""What an owner decides for all of its keys."""
+
+from app.contracts.log import LogAction
+from app.contracts.owners import OwnerChanges, OwnerSettings
+from app.db.repositories import log, owner_settings
+from app.db.session import Database
+
+
+def read_owner(*, database: Database, owner: str) -> OwnerSettings:
+    """What the owner has decided."""
+    with database.read() as connection:
+        return OwnerSettings(owner=owner, jobs_publish=owner_settings.jobs_publish(connection, owner=owner))
+
+
+def change_owner(*, database: Database, owner: str, key_id: str | None, asked: OwnerChanges) -> None:
+    """Decide otherwise; the log says so."""
+    if asked.jobs_publish is None:
+        return
+    with database.unit_of_work() as unit:
+        owner_settings.set_jobs_publish(unit.connection, owner=owner, value=asked.jobs_publish)
+        log.append(
+            unit.connection, owner=owner, action=LogAction.CONFIGURED, subject=owner, key_id=key_id,
+            facts={"jobs_publish": asked.jobs_publish},
+        )  # fmt: skip

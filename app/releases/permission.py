@@ -1,0 +1,55 @@
+"""Who may publish for the first time: keys with `releases:publish`, and jobs where their owner has said so.
+
+Data that came by a key without `jobs:read` are not published until a keeper has confirmed them: what becomes of them
+must not say whether they are the same as others.
+"""
+
+from app.auth.principal import Scope
+from app.contracts.findings import Finding, Severity
+from app.db.repositories import api_keys, families, owner_settings
+from app.db.session import Connection
+
+#: By which a finding names what keeps a release a draft although nothing is wrong with it.
+PUBLICATION = "publication"
+_PUBLISHERS = frozenset({Scope.ADMIN.value, Scope.RELEASES_PUBLISH.value})
+
+
+def withheld(connection: Connection, *, owner: str, key_id: str | None, family_id: str | None) -> str | None:
+    """Why a job's release is not published as the job ends; None where it may be.
+
+    Parameters
+    ----------
+    connection
+        Where keys, owners and families are.
+    owner, key_id
+        Who asked for the job; no key is the service itself.
+    family_id
+        Of the data.
+    """
+    if (why := unconfirmed(connection, family_id=family_id)) is not None:
+        return why
+    scopes = None if key_id is None else api_keys.scopes_of(connection, key_id=key_id)
+    if scopes is None or scopes & _PUBLISHERS or owner_settings.jobs_publish(connection, owner=owner):
+        return None
+    return (
+        "the key that asked for the job lacks the scope releases:publish: publish the draft with one that has it "
+        "(`POST /v1/releases/{id}/publish`), or let the owner's jobs publish (`PATCH /v1/owner`)"
+    )
+
+
+def unconfirmed(connection: Connection, *, family_id: str | None) -> str | None:
+    """Why nothing of a family is published before a keeper says so; None where one has."""
+    standing = None if family_id is None else families.standing(connection, family_id=family_id)
+    if standing is None or standing.confirmed:
+        return None
+    return (
+        "the data came by a key without the scope jobs:read, and were compared with no others: look at them, and "
+        f"confirm them with `POST /v1/families/{family_id}/confirm` (scopes jobs:read and datasets:read)"
+    )
+
+
+def told(why: str | None) -> tuple[Finding, ...]:
+    """The same as a finding, which nobody has to accept."""
+    if why is None:
+        return ()
+    return (Finding(audit=PUBLICATION, severity=Severity.LOW, detail=why, figure=None, limit=None),)
