@@ -18,6 +18,7 @@ from app.api.middleware.header_rules import HeaderRules
 from app.api.middleware.observe import Observe, Templates
 from app.api.openapi import TITLE, VERSION, DescribedApi
 from app.api.rates import Rates
+from app.api.start import include_start
 from app.api.surface import include_routes
 from app.auth.authenticator import Authenticator
 from app.auth.keys import check_secret
@@ -72,6 +73,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     problems.install(app)
     include_routes(app)
     include_docs(app)
+    include_start(app)
     app.add_middleware(Authenticate)  # the last added is the outermost
     app.add_middleware(BodyLimit, max_bytes=settings.max_json_bytes)
     app.add_middleware(HeaderRules)

@@ -117,6 +117,10 @@ class Release(Contract):
     previous_release_id: str | None = Field(
         default=None, description="Of a new version of the data: the release whose boxes it has."
     )
+    series_id: str = Field(
+        description="The first release of those that it goes on (`base_release_id`, `previous_release_id`), or its own "
+        "id: what `GET /v1/releases/latest` takes."
+    )
     readers: Readers | None = Field(default=None, description="Who else reads it; null for who is not a keeper of it.")
     findings: tuple[Finding, ...] | None = Field(
         default=None, description="What its gate found; null for who is not a keeper of it."

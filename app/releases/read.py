@@ -10,10 +10,10 @@ from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer
 from app.db.repositories.releases import ReleaseFile, ReleaseFilter
 from app.db.session import Database
-from app.errors import NotFoundError
+from app.errors import InvalidError, NotFoundError
 
 __all__ = [
-    "ReleaseFile", "ReleaseFilter", "list_releases", "read_file", "read_provenance",
+    "ReleaseFile", "ReleaseFilter", "latest_release", "list_releases", "read_file", "read_provenance",
     "read_release", "read_statistics",
 ]  # fmt: skip
 
@@ -39,6 +39,25 @@ def list_releases(
     """Releases, newest first."""
     with database.read() as connection:
         return releases.list_releases(connection, viewer=viewer, only=only, before=before, limit=limit)
+
+
+def latest_release(*, database: Database, viewer: Viewer, series_id: str | None, labels: Mapping[str, str]) -> str:
+    """Id of the newest published release of a series, or under labels.
+
+    Raises
+    ------
+    InvalidError
+        Neither is named.
+    NotFoundError
+        There is none, or none that is there for whoever asks.
+    """
+    if series_id is None and not labels:
+        raise InvalidError.at("?series_id", "name a series (`series_id`), a `label`, or both: the newest of which?")
+    with database.read() as connection:
+        found = releases.latest(connection, viewer=viewer, series_id=series_id, labels=labels)
+    if found is None:
+        raise NotFoundError("no release of this series, or with these labels, is published")
+    return found
 
 
 def read_file(*, database: Database, viewer: Viewer, release_id: str, release_format: ReleaseFormat) -> ReleaseFile:

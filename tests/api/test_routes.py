@@ -19,7 +19,7 @@ from tests import patient
 from tests.api.conftest import SECRET, Api
 
 #: Routes that everybody may ask: nothing else is open.
-OPEN = {"/problems/{code}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/files"} | {
+OPEN = {"/", "/problems/{code}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/files"} | {
     "/.well-known/jwks.json"
 }
 #: State reads: nothing else is unlimited.
@@ -157,6 +157,9 @@ def test_lists_show_nothing_of_others(others: tuple[httpx.Client, httpx.Client])
     alice, bob = others
     lists = {path for method, path, _ in ROUTES if method == "GET" and path.startswith("/v1/") and "{" not in path}
     lists.remove("/v1/revocations")  # of digests only, of all owners
+    lists.remove("/v1/releases/latest")
+    newest = {"series_id": IDS["release_id"]}
+    assert [one.get("/v1/releases/latest", params=newest).status_code for one in (alice, bob)] == [303, 404]
     assert len(lists) >= 3
     for path in lists:
         assert bob.get(path).json() == {"items": [], "next_cursor": None}

@@ -1,5 +1,8 @@
 """Alive, ready, and the numbers: what is missing is named, what is counted is right and cheap."""
 
+import base64
+import hashlib
+import re
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -214,3 +217,18 @@ def test_two_apps_of_one_process_count_apart(start: Any, make_settings: Any) -> 
     with start() as api:
         patient.get(f"{api.url}/nope")
         assert api.app.state.metrics.registry is not other.state.metrics.registry
+
+
+def test_the_start_has_three_doors_for_people_and_for_clients(api: Api) -> None:
+    browser = patient.get(f"{api.url}/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert browser.headers["content-type"] == "text/html; charset=utf-8"
+    (policy,) = browser.headers.get_list("content-security-policy")
+    (style,) = re.findall("<style>(.*?)</style>", browser.text)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy
+    doors = re.findall('href="([^"]+)"', browser.text)
+    told = patient.get(f"{api.url}/").json()
+    assert [told["docs"], told["api"], told["health"]] == doors
+    assert told["name"] == "Surebox"
+    assert [patient.get(api.url + door).status_code in {200, 503} for door in doors] == [True] * 3
+    assert patient.get(f"{api.url}/").headers["vary"] == browser.headers["vary"] == "Accept"

@@ -120,3 +120,47 @@ def test_boxes_that_no_version_continues_are_named_before_the_job(client: httpx.
     assert "`bounds`" in error["detail"]
     own = client.post("/v1/anonymizations", json=snug | {"dataset_id": dataset, "previous_release_id": None})
     assert own.status_code == 202
+
+
+def test_readers_of_a_series_have_one_address(client: httpx.Client) -> None:
+    """Drafts, later versions and later releases of a base are found by the first one's id; readers see the newest."""
+    tag, dataset, ids = {"table": "wages, monthly"}, None, []
+    for seed in (31, 32, 33):
+        word = {} if dataset is None else {"version_of": dataset}
+        frame = pl.concat([people(31, 200), *(people(later, 200) for later in range(32, seed + 1))])
+        dataset = upload(client, frame.write_csv(), **word)["id"]
+        last = {"publish": "draft"} if seed == 33 else {}
+        ids.append(succeed(client, ASKED | {"dataset_id": dataset, "labels": tag} | last)["release_id"])
+    shown = [client.get(f"/v1/releases/{one}").json() for one in ids]
+    assert [one["series_id"] for one in shown] == [ids[0]] * 3
+    assert [one["state"] for one in shown] == ["published", "published", "draft"]
+
+    def listed(**only: str) -> set[str]:
+        return {one["id"] for one in client.get("/v1/releases", params=only).json()["items"]}
+
+    assert listed(series_id=ids[0]) == set(ids)
+    assert listed(series_id=ids[0], state="draft") == {ids[2]}
+    assert listed(series_id=ids[1]) == set()
+    assert client.get("/v1/releases", params={"state": "lost"}).status_code == httpx.codes.UNPROCESSABLE_ENTITY
+
+    def latest(**only: str) -> str:
+        answer = client.get("/v1/releases/latest", params=only)
+        assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
+        return answer.headers["location"].rpartition("/")[2]
+
+    by_tag = {"label": "table:wages, monthly"}
+    assert latest(series_id=ids[0]) == latest(**by_tag) == latest(series_id=ids[0], **by_tag) == ids[1]
+    followed = client.get("/v1/releases/latest", params=by_tag, follow_redirects=True)
+    assert followed.json()["id"] == ids[1]
+    client.post(f"/v1/releases/{ids[2]}/publish").raise_for_status()
+    assert latest(series_id=ids[0]) == ids[2]
+    client.post(f"/v1/releases/{ids[2]}/withdraw").raise_for_status()
+    assert latest(series_id=ids[0]) == ids[1]
+    base = {"method": "boxes", "base_release_id": ids[1], "columns": ["age"], "k": 10}
+    of_base = succeed(client, base)["release_id"]
+    assert client.get(f"/v1/releases/{of_base}").json()["series_id"] == ids[0]
+    client.patch(f"/v1/releases/{of_base}", json={"name": "Wages in May"}).raise_for_status()
+    assert "<h1>Release Wages in May</h1>" in client.get(f"/v1/releases/{of_base}/report").text
+    absent = client.get("/v1/releases/latest", params={"series_id": "rel_absent"})
+    assert (absent.status_code, absent.headers["content-type"]) == (404, "application/problem+json")
+    assert client.get("/v1/releases/latest").json()["errors"][0]["pointer"] == "?series_id"

@@ -27,7 +27,7 @@ from app.api.schemas.releases import (
 )
 from app.auth.principal import Principal, Scope
 from app.contracts.changes import ReleaseChanges
-from app.contracts.releases import Release, ReleaseFormat
+from app.contracts.releases import Release, ReleaseFormat, ReleaseState
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, log, publishing, read
 from app.releases.access import check_readers, viewer_of
@@ -54,26 +54,38 @@ _SHARING = frozenset({Scope.RELEASES_PUBLISH})
 _READING = frozenset({Scope.RELEASES_READ})
 #: Where the name of a format is not how its files end.
 _SUFFIXES = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
+_LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Where the release is."}}
 _TEXT = r"^[^\x00]{1,200}$"
 _LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
+
+
+Series = Annotated[
+    str | None, Query(pattern=_TEXT, description="Of this series: the `series_id` of any release of it.")
+]
+Pairs = Annotated[list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")]
 
 
 async def get_release_filter(
     method: Annotated[str | None, Query(pattern=_TEXT, description="By this method.")] = None,
     dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="Made from this dataset.")] = None,
     created_after: CreatedAfter = None,
-    label: Annotated[
-        list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")
-    ] = None,
+    label: Pairs = None,
+    state: Annotated[ReleaseState | None, Query(description="In this state.")] = None,
+    series_id: Series = None,
 ) -> read.ReleaseFilter:
     """Which releases the list holds."""
-    pairs = (text.partition(":") for text in label or ())
     return read.ReleaseFilter(
         method=method,
         dataset_id=dataset_id,
         created_after=created_after,
-        labels={name: value for name, _, value in pairs},
+        labels=_labels(label),
+        state=state,
+        series_id=series_id,
     )
+
+
+def _labels(pairs: list[str] | None) -> dict[str, str]:
+    return {name: value for name, _, value in (text.partition(":") for text in pairs or ())}
 
 
 @router.get(
@@ -95,6 +107,24 @@ def list_releases(
         database=resources.database, viewer=viewer_of(principal), only=only, before=before, limit=asked.fetch
     )
     return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
+
+
+@router.get(
+    "/releases/latest",
+    operation_id="get_latest_release",
+    summary="Go to the newest published release of a series",
+    status_code=303,
+    response_class=Response,
+    responses={303: {"description": "The release is at `Location`.", "headers": _LOCATION}, **responses(404, 422, 429)},
+)
+def get_latest_release(
+    resources: ResourcesDep, principal: Reader, series_id: Series = None, label: Pairs = None
+) -> Response:
+    """One address for readers of a series, or of what has a label: 303 to the release that was published last."""
+    found = read.latest_release(
+        database=resources.database, viewer=viewer_of(principal), series_id=series_id, labels=_labels(label)
+    )
+    return Response(status_code=303, headers={"Location": f"/v1/releases/{found}"})
 
 
 @router.get(

@@ -52,8 +52,10 @@ release = Table(
     Column("allow_repeat", Boolean, nullable=False, server_default=text("false")),
     Column("base_release_id", Text, ForeignKey("release.id"), comment="of a series: what it is made from alone"),
     Column("previous_release_id", Text, ForeignKey("release.id"), comment="of a new version: whose boxes it has"),
+    Column("series_id", Text, comment="the first release that this one goes on; null: written by the version before"),
     CheckConstraint("state IN ('draft', 'published', 'withdrawn')", name="state"),
     Index("ix_release_family_id", "family_id"),
+    Index("ix_release_series_id", "series_id"),
     Index("ix_release_readers", "readers", postgresql_using="gin"),
     Index("ix_release_owner_created_at", "owner", "created_at", "id"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Select, delete, func, insert, null, select, tuple_, update
 
@@ -70,6 +70,12 @@ class ReleaseFilter:
     dataset_id: str | None = None
     created_after: datetime | None = None
     labels: Mapping[str, str] | None = None
+    state: ReleaseState | None = None
+    series_id: str | None = None
+
+
+#: The series of a release; processes of the version before write none.
+_SERIES: Final = func.coalesce(release.c.series_id, release.c.id)
 
 
 def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[ReleaseFile]) -> None:
@@ -97,6 +103,7 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             allow_repeat=new.allow_repeat,
             base_release_id=new.base_release_id,
             previous_release_id=new.previous_release_id,
+            series_id=_series_of(new),
         )
     )
     connection.execute(
@@ -113,6 +120,15 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             for file in files
         ],
     )
+
+
+def _series_of(new: NewRelease) -> Any:
+    """That of the release which it goes on, or its own."""
+    before = new.previous_release_id or new.base_release_id
+    if before is None:
+        return new.id
+    earlier = release.alias("earlier")
+    return select(func.coalesce(earlier.c.series_id, earlier.c.id)).where(earlier.c.id == before).scalar_subquery()
 
 
 def get(connection: Connection, *, viewer: Viewer, release_id: str) -> Release | None:
@@ -132,11 +148,28 @@ def list_releases(
         statement = statement.where(release.c.dataset_id == only.dataset_id)
     if only.created_after is not None:
         statement = statement.where(release.c.created_at > only.created_after)
-    if only.labels:
-        statement = statement.where(release.c.labels.contains(dict(only.labels)))
+    if only.state is not None:
+        statement = statement.where(release.c.state == only.state)
+    statement = _only(statement, series_id=only.series_id, labels=only.labels)
     if before is not None:
         statement = statement.where(tuple_(release.c.created_at, release.c.id) < before)
     return [_release(row, viewer) for row in connection.execute(statement)]
+
+
+def latest(connection: Connection, *, viewer: Viewer, series_id: str | None, labels: Mapping[str, str]) -> str | None:
+    """Id of the release that was published last of a series or under labels; who names a series sees public ones."""
+    there = listed(viewer) if series_id is None else visible(viewer)
+    statement = select(release.c.id).where(there, release.c.state == ReleaseState.PUBLISHED)
+    newest = (release.c.published_at.desc(), release.c.created_at.desc(), release.c.id.desc())
+    return connection.execute(
+        _only(statement, series_id=series_id, labels=labels).order_by(*newest).limit(1)
+    ).scalar_one_or_none()
+
+
+def _only(statement: Select[Any], *, series_id: str | None, labels: Mapping[str, str] | None) -> Select[Any]:
+    if series_id is not None:
+        statement = statement.where(_SERIES.in_([series_id]))
+    return statement.where(release.c.labels.contains(dict(labels))) if labels else statement
 
 
 def get_file(connection: Connection, *, viewer: Viewer, release_id: str, release_format: str) -> ReleaseFile | None:
@@ -230,6 +263,7 @@ def _select(viewer: Viewer, there: Any = None) -> Select[Any]:
         release.c.published_at,
         release.c.base_release_id,
         release.c.previous_release_id,
+        _SERIES.label("series_id"),
         release.c.readers,
         release.c.public,
         release.c.findings,
@@ -257,6 +291,7 @@ def _release(row: Any, viewer: Viewer) -> Release:
         warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
         base_release_id=row.base_release_id,
         previous_release_id=row.previous_release_id,
+        series_id=row.series_id,
         readers=("public" if row.public else tuple(row.readers)) if keeper else None,
         findings=tuple(Finding.model_validate(finding) for finding in row.findings) if keeper else None,
         family_id=row.family_id if keeper and viewer.families else None,
