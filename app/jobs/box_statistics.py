@@ -1,6 +1,6 @@
 """Statistics of a box release: which it has by default, and which its columns cannot have."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
@@ -10,14 +10,12 @@ from app.errors import FieldError, pointer
 from app.jobs.box_columns import unfit
 
 
-def default_statistics(
-    columns: Sequence[str], kinds: Mapping[str, ColumnKind], *, varying: Collection[str]
-) -> tuple[Statistic, ...] | None:
+def default_statistics(columns: Sequence[str], kinds: Mapping[str, ColumnKind]) -> tuple[Statistic, ...] | None:
     """Means, variances and correlations of columns with an order, and the shares of the values of the others.
 
-    Columns with one value are left out (if there are others): their correlations are undefined. If there are no others,
-    their means have a weight, for they have no scale. Of very many columns the list would be too long: none, which
-    `too_many_statistics` refuses.
+    All columns are named, whatever their values are: to leave out those with one value would tell whether a single
+    record differs. What is undefined then has no range, as the published bounds show. Of very many columns the list
+    would be too long: none, which `too_many_statistics` refuses.
 
     Parameters
     ----------
@@ -25,18 +23,15 @@ def default_statistics(
         In the specification's order.
     kinds
         Of those that are there.
-    varying
-        Those with more than one value.
     """
-    numeric = [name for name in columns if kinds.get(name) in NUMERIC_KINDS]
+    used = [name for name in columns if kinds.get(name) in NUMERIC_KINDS]
     shares = [
         Statistic(kind=StatisticKind.SHARE, of=(name,)) for name in columns if kinds.get(name) is ColumnKind.NOMINAL
     ]
-    used = [name for name in numeric if name in varying]
     if _defaults(len(used)) + len(shares) > MOST_STATISTICS:
         return None
     if not used and not shares:
-        return tuple(Statistic(kind=StatisticKind.MEAN, of=(name,), weight=1.0) for name in numeric) or None
+        return None
     statistics = [Statistic(kind=StatisticKind.MEAN, of=(name,)) for name in used]
     statistics += [Statistic(kind=StatisticKind.VARIANCE, of=(name,)) for name in used]
     statistics += [Statistic(kind=StatisticKind.CORRELATION, of=pair) for pair in combinations(used, 2)]

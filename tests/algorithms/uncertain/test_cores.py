@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from tests.algorithms.uncertain import oracle
+from workers.algorithms.core.ladder import number_from, rung, rung_from
 from workers.algorithms.uncertain.calibration import cores
 from workers.algorithms.uncertain.calibration.journal import Journal
-from workers.algorithms.uncertain.calibration.ladder import number_from, rung, rung_from
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.neighbours.tree import tree_of

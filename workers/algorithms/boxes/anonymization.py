@@ -5,9 +5,14 @@ Notation
 x : (N, n), records, in the columns' units; only the columns asked for.
 k : least records per box.
 
+What decides (moments, influences, cuts, what a box must hold, which boxes are rare) sees the records with their values
+beyond the k-th from either end winsorized, and declared domains; bounds, counts and means of boxes are the records' own
+(core.winsorized, boxes.deciding).
+
 Every step takes at most about half a second, so that a job can beat, report and be cancelled between two.
 """
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +21,7 @@ from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes import choosing, mixed_stages, stages
 from workers.algorithms.boxes.checks import check
 from workers.algorithms.boxes.partition import partition as cutting
+from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed import partition as mixed_cutting
 from workers.algorithms.boxes.state import (
     Anticipating,
@@ -35,6 +41,7 @@ from workers.algorithms.boxes.state import (
     MixedCutting,
     PlainState,
 )
+from workers.algorithms.core.winsorized import winsorized
 
 Stage = Literal["influence", "partition", "bounds", "uncertainty", "ranges", "done"]
 
@@ -63,10 +70,20 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
     ValueError
         k below 1, confidence outside (0, 1), domains that are none, ddof neither 0 nor 1, or of weighed records.
     """
+    request = replace(request, demands=_winsorized_demands(request))
     check(x, request)
     if any(column.fractional for column in request.columns):
         x = np.column_stack([column.snapped(x[:, i]) for i, column in enumerate(request.columns)])
-    return Checked(x=np.ascontiguousarray(x), request=request)
+    seen = winsorized(x, request.k, request.demands.persons)
+    return Checked(x=np.ascontiguousarray(x), seen=seen, request=request)
+
+
+def _winsorized_demands(request: BoxesRequest) -> BoxConstraints:
+    """The demands on records as the search sees them; those of values that are coded come so."""
+    demands = request.demands
+    if demands.values.shape[1] == 0:
+        return demands
+    return replace(demands, values=winsorized(demands.values, request.k, demands.persons))
 
 
 def step(state: BoxesState, *, rng: np.random.Generator, derivatives: int = stages.STEP_DERIVATIVES) -> BoxesState:

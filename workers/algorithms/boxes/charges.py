@@ -11,7 +11,8 @@ of a nominal column
 share of A : a set that has values in A and others costs omega; of one value v: omega_v wherever v is in a set of more.
 cell (u, w) : in a set of the first column, on average over the records' second values, sum_w p_w omega_uw; and vice
     versa.
-mean of y in A : N dC/dy = 1(A) / p_A, and a set that has values in A and others costs E|y - mu_A| / p_A.
+mean of y in A : N dC/dy = 1(A) / p_A, and a set that has values in A and others costs E|y - mu_A| / p_A; mu_A on a
+    multiple of sigma / 4 and E|y - mu_A| on a rung (boxes.deciding).
 quantile : N dC/dx = 1 / f(q) within the window about q, 0 elsewhere.
 of an ordinal column, whose sides are ranges of ranks r: the influence is a function b(r), and a range costs by how far
     b moves along it. To first order that is |b(r) - b(r')| to the neighbouring rank r' that moves the statistic's
@@ -28,7 +29,9 @@ import numpy as np
 from surebox_verify.core.moments import Moments
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.boxes.deciding import stepped
 from workers.algorithms.boxes.sides import NominalColumn
+from workers.algorithms.core.ladder import rung_from
 
 _NORMAL = 1.06  # Silverman's width for a normal density, in deviations
 
@@ -265,12 +268,13 @@ def _domain_mean(one: Statistic, records: Records, found: Sides) -> None:
         mass = float(records.share @ inside)
         p = records.bounded(mass)
         mean = float(records.share[inside] @ values[inside] / mass) if mass > 0.0 else float(records.at.mean[y])
+        mean = stepped(mean, float(records.at.deviation[y]))
         away = np.abs(np.where(known, values, mean) - mean)
         found.worth[inside, y] += omega / p
         if column < n:
             ranked.append((_step(records, column, chosen), omega * away / p))
         else:
-            _charge(found, column - n, chosen, omega * float(records.share @ away) / p)
+            _charge(found, column - n, chosen, omega * rung_from(float(records.share @ away)) / p)
         found.omega[-1].append(omega)
         found.deviations[-1].append(float(np.sqrt(records.share[inside] @ away[inside] ** 2)) / p)
     if ranked:

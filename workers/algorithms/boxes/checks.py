@@ -16,6 +16,7 @@ from workers.algorithms.boxes.content import content_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
+from workers.algorithms.core.winsorized import ends
 
 
 def check(x: FloatArray, request: BoxesRequest) -> None:
@@ -112,8 +113,8 @@ def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
     for index, column in enumerate(request.columns):
         if strays := column.strays(x[:, index]):
             raise InvalidColumnError(index, f"{strays} values are no multiples of {column.step:g}")
-        extent = np.ptp(x[~np.isnan(x[:, index]), index]) if column.minimum_width > 0.0 else np.inf
-        if extent < column.minimum_width:
+        low, high = ends(x[:, index], request.k, request.demands.persons) if column.minimum_width > 0.0 else (0.0, 0.0)
+        if high - low < column.minimum_width:  # of what the search sees: a refusal says nothing of one value
             raise InvalidColumnError(index, f"its values do not span the least width {column.minimum_width:g}")
     for index, nominal in enumerate(request.nominal):
         least = -1 if request.patterns else 0

@@ -7,16 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.influence import Influences, influences, no_influences
-from surebox_verify.core.statistics import OF_MOMENTS, undefined_because
 from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.charges import Records, embedded, sides
 from workers.algorithms.boxes.partition.mixed.admission import taking
 from workers.algorithms.boxes.rare.marking import core_boxes
-from workers.algorithms.boxes.sides import Boxes, NumericColumn, multiples
+from workers.algorithms.boxes.sides import Boxes, NumericColumn, multiples, numbered_like
 from workers.algorithms.boxes.state import BoxesRequest, Mixed
 from workers.algorithms.boxes.tiles import numbered, outer
-from workers.algorithms.boxes.values import axes_of, pairwise
+from workers.algorithms.boxes.values import derivatives, pairwise, shares
 
 
 def core_of(boxes: Boxes, request: BoxesRequest) -> BoolArray:
@@ -38,13 +36,14 @@ def core_of(boxes: Boxes, request: BoxesRequest) -> BoolArray:
     )
 
 
-def left_in(mixed: Mixed, boxes: Boxes, kept: BoolArray) -> tuple[Mixed, Boxes]:
+def left_in(mixed: Mixed, boxes: Boxes, judged: Boxes, kept: BoolArray) -> tuple[Mixed, Boxes]:
     """Records and boxes that are published when the other boxes are left out.
 
     Parameters
     ----------
     mixed : all records that take part.
     boxes : all boxes.
+    judged : the same with the bounds that the records as seen would give them.
     kept : (B,), the core.
 
     Notes
@@ -67,27 +66,17 @@ def left_in(mixed: Mixed, boxes: Boxes, kept: BoolArray) -> tuple[Mixed, Boxes]:
     )
     survey = None if request.survey is None else request.survey[rows]
     request = replace(request, nominal=nominal, demands=given.demands, survey=survey)
-    share = np.full(len(rows), 1.0 / len(rows)) if survey is None else survey / survey.sum()
-    dummies = mixed.records.dummies
-    at = pairwise(embedded(given.x, nominal, dummies), share, request.ddof)
-    records = Records(given.x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
-    found = Mixed(given, request, records, _derivatives(mixed, records), sides(request.statistics, records))
-    return found, boxes if kept.all() else _drawn_in(boxes, kept, given.x, request.columns)
-
-
-def _derivatives(mixed: Mixed, records: Records) -> Influences:
-    """Of the statistics of moments that these records leave defined, with their weights at all records."""
-    places, asked = [], []
-    for index, one in enumerate(mixed.request.statistics):
-        if one.kind in OF_MOMENTS:
-            local = replace(one, of=axes_of(one.of, records), weight=1.0)
-            if undefined_because(local, records.at) is None:
-                places.append(index)
-                asked.append(local)
-    if not asked:
-        return no_influences(records.at)
-    known = np.isin(mixed.field.owner, places)
-    return replace(influences(asked, records.at), omega=mixed.field.omega[known], owner=mixed.field.owner[known])
+    x, share, dummies = mixed.x[rows], shares(survey, len(rows)), mixed.records.dummies
+    at = pairwise(embedded(x, nominal, dummies), share, request.ddof)
+    records = Records(x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
+    field = derivatives(request.statistics, records, mixed.deciding)
+    stay = Mixed(
+        given, x, request, records, field, sides(request.statistics, records), mixed.deciding, mixed.share[rows]
+    )
+    if kept.all():
+        return stay, boxes
+    again = _drawn_in(judged, kept, given.x, request.columns)
+    return stay, numbered_like(_drawn_in(boxes, kept, x, request.columns), again)
 
 
 def _drawn_in(boxes: Boxes, kept: BoolArray, x: FloatArray, columns: tuple[NumericColumn, ...]) -> Boxes:

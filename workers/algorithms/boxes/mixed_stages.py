@@ -9,20 +9,22 @@ import numpy as np
 
 from surebox_verify.boxes import Meaning
 from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.influence import Influences, half_width_sums, influences, no_influences
+from surebox_verify.core.extremes import extremes_present
+from surebox_verify.core.influence import Influences, half_width_sums, no_influences
 from surebox_verify.core.statistics import OF_MOMENTS, Statistic
 from surebox_verify.core.types import FloatArray, IntArray
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes import costs as costing
-from workers.algorithms.boxes.charges import Records, embedded, sides
+from workers.algorithms.boxes.charges import Records, Sides, embedded, sides
 from workers.algorithms.boxes.checks import check_left
+from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
 from workers.algorithms.boxes.mixed_choosing import core_of, left_in
 from workers.algorithms.boxes.partition.mixed import partition as cutting
-from workers.algorithms.boxes.partition.mixed.admission import admit
-from workers.algorithms.boxes.partition.places import new_keys
-from workers.algorithms.boxes.published import published, with_content
-from workers.algorithms.boxes.sides import Boxes
+from workers.algorithms.boxes.partition.mixed.admission import Admitted, admit
+from workers.algorithms.boxes.partition.places import KeyArray, new_keys
+from workers.algorithms.boxes.published import bounds_of_records, published, with_content
+from workers.algorithms.boxes.sides import Boxes, numbered_like
 from workers.algorithms.boxes.state import (
     BoxesOutcome,
     BoxesRequest,
@@ -36,12 +38,13 @@ from workers.algorithms.boxes.state import (
 )
 from workers.algorithms.boxes.tiles import mixed_cells, mixed_tight, outer
 from workers.algorithms.boxes.uncertainty import statistical_uncertainty
-from workers.algorithms.boxes.values import axes_of, pairwise, true_values
+from workers.algorithms.boxes.values import axes_of, derivatives, pairwise, shares, true_values
+from workers.algorithms.core.winsorized import winsorized
 
 
 def begin(state: Checked) -> MixedCutting:
     """Leave out who can be in no box, see what the statistics depend on, and start to cut."""
-    x, request = state.x, state.request
+    x, request = state.seen, state.request
     width = np.array([column.minimum_width for column in request.columns] or [0.0] * x.shape[1])
     given = admit(
         x, request.nominal, request.demands, request.k, request.suppress_at_most, width, patterns=request.patterns
@@ -50,11 +53,9 @@ def begin(state: Checked) -> MixedCutting:
         check_left(given.x, request, given.demands)
     survey = None if request.survey is None else request.survey[given.rows]
     request = replace(request, nominal=given.nominal, demands=given.demands, survey=survey)
-    share = np.full(len(given.rows), 1.0 / len(given.rows)) if survey is None else survey / survey.sum()
     dummies = _dummies(request, x.shape[1])
-    at = pairwise(embedded(given.x, given.nominal, dummies), share, request.ddof)
-    records = Records(given.x, given.nominal, share, at, request.k / len(given.rows), survey, dummies, request.ranks)
-    field = _derivatives(request.statistics, records)
+    records = _deciding_records(state, given, request, dummies)
+    field = _deciding_field(request.statistics, records)
     asked = sides(request.statistics, records)
     floored = costing.with_floor(asked, field, request.statistics, records, request.floor)
     worth, _ = costing.costs(floored, field, records, weighted=survey is not None)
@@ -71,7 +72,44 @@ def begin(state: Checked) -> MixedCutting:
         effort=request.effort,
         cell=np.array(outer(given.x, request.every_domain(given.x.shape[1]))) if request.bounds == "cells" else None,
     )
-    return MixedCutting(Mixed(given, request, records, field, asked), cuts)
+    true_x = np.where(np.isnan(given.x), np.nan, state.x[given.rows])
+    return MixedCutting(_mixed(given, true_x, request, field, asked, records), cuts)
+
+
+def _deciding_records(
+    state: Checked, given: Admitted, request: BoxesRequest, dummies: tuple[tuple[int, int], ...]
+) -> Records:
+    """Records as what decides sees them: winsorized values and weights, moments on rungs."""
+    persons = given.demands.persons
+    survey = None
+    if request.survey is not None:
+        survey = _seen_weights(state.request)[given.rows]
+    share = shares(survey, len(given.rows))
+    table = tempered(given.x, request.k, persons)
+    at = pairwise(embedded(table, given.nominal, dummies), share, request.ddof)
+    at = on_rungs(at, request.every_domain(given.x.shape[1]))
+    low, high = extremes_present(embedded(given.x, given.nominal, dummies))
+    some = low <= high
+    at = replace(at, low=np.where(some, low, 0.0), high=np.where(some, high, 0.0))
+    least = request.k / len(given.rows)
+    return Records(given.x, given.nominal, share, at, least, survey, dummies, request.ranks)
+
+
+def _seen_weights(request: BoxesRequest) -> FloatArray:
+    """Design weights of all records, winsorized as a column is."""
+    whole = np.empty((0, 1)) if request.survey is None else request.survey[:, None]
+    return np.asarray(winsorized(whole, request.k, request.demands.persons)[:, 0])
+
+
+def _mixed(
+    given: Admitted, x: FloatArray, request: BoxesRequest, deciding: Influences, asked: Sides, seen: Records
+) -> Mixed:
+    """The records that take part, as they are beside as they are seen."""
+    share = shares(request.survey, len(x))
+    at = pairwise(embedded(x, given.nominal, seen.dummies), share, request.ddof)
+    records = Records(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
+    field = derivatives(request.statistics, records, deciding)
+    return Mixed(given, x, request, records, field, asked, deciding, seen.share)
 
 
 def _groups(patterns: IntArray, survey: FloatArray | None) -> IntArray:
@@ -97,14 +135,14 @@ def _dummies(request: BoxesRequest, n: int) -> tuple[tuple[int, int], ...]:
     return tuple((c - n, v) for c in sorted(used) for v in range(1, request.nominal[c - n].values))
 
 
-def _derivatives(statistics: tuple[Statistic, ...], records: Records) -> Influences:
+def _deciding_field(statistics: tuple[Statistic, ...], records: Records) -> Influences:
     """Of the statistics of moments; `owner` counts among all statistics."""
     places = [index for index, one in enumerate(statistics) if one.kind in OF_MOMENTS]
     if not places:
         return no_influences(records.at)
     asked = [replace(statistics[index], of=axes_of(statistics[index].of, records)) for index in places]
     try:
-        field = influences(asked, records.at)
+        field = deciding_influences(asked, records.at)
     except UndefinedStatisticError as error:
         place, n = places[error.index], records.x.shape[1]
         culprits = tuple(dict.fromkeys(c if c < n else n + records.dummies[c - n][0] for c in error.culprits))
@@ -120,30 +158,42 @@ def cut(state: MixedCutting, rng: np.random.Generator) -> MixedCutting | MixedCe
     mixed, partition = state.mixed, cutting.result(cuts)
     request, given = mixed.request, mixed.given
     keys = new_keys(given.x.shape[1] + len(given.nominal), rng) if request.keys is None else request.keys
-    if request.bounds == "tight":
-        boxes = mixed_tight(given.x, given.nominal, partition)
-    else:
-        boxes = mixed_cells(given.x, given.nominal, partition, request.every_domain(given.x.shape[1]), keys)
-    boxes = with_content(published(boxes, given.x, request), given.x, request, keys)
+    judged = boxes = _bounds(given.x, given, partition, request, keys)
+    if bounds_of_records(request, given.x.shape[1]):
+        boxes = numbered_like(_bounds(mixed.x, given, partition, request, keys), judged)
+    boxes = with_content(boxes, mixed.x, request, keys)
     if request.survey is not None:
-        boxes = replace(boxes, survey=_weights(boxes, request.survey, apart=request.weights_apart))
-    return _chosen(mixed, boxes)
+        apart, seen = request.weights_apart, mixed.share * len(mixed.share)
+        boxes = replace(boxes, survey=_weights(boxes, request.survey, apart=apart))
+        judged = replace(judged, survey=_weights(judged, request.survey if apart else seen, apart=apart))
+    return _chosen(mixed, boxes, judged)
 
 
-def _chosen(mixed: Mixed, boxes: Boxes) -> MixedCertifying:
+def _bounds(
+    x: FloatArray, given: Admitted, partition: cutting.MixedPartition, request: BoxesRequest, keys: KeyArray
+) -> Boxes:
+    """The groups' bounds by their records, the true ones or those that the search sees."""
+    if request.bounds == "tight":
+        boxes = mixed_tight(x, given.nominal, partition)
+    else:
+        boxes = mixed_cells(x, given.nominal, partition, request.every_domain(x.shape[1]), keys)
+    return published(boxes, x, request)
+
+
+def _chosen(mixed: Mixed, boxes: Boxes, judged: Boxes) -> MixedCertifying:
     """The boxes to publish and the core among them, as their readers will have them."""
     request = mixed.request
     steps = tuple(column.step for column in request.columns)
     meaning = Meaning(request.bounds == "tight", steps, least=request.k, ranks=request.ranks)
     everyone = core = marked = None
     if request.rare_records != "keep":
-        kept = core_of(boxes, request)
+        kept = core_of(judged, request)
         if request.rare_records == "mark":
             marked = kept
             core = Readings(boxes.taking(np.flatnonzero(kept), np.zeros(0, dtype=np.int32)), meaning)
         else:
             everyone = mixed
-            mixed, boxes = left_in(mixed, boxes, kept)
+            mixed, boxes = left_in(mixed, boxes, judged, kept)
     return MixedCertifying(
         mixed, boxes, _delta(mixed, boxes), Readings(boxes, meaning), (), core=core, marked=marked, everyone=everyone
     )

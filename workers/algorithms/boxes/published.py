@@ -35,6 +35,17 @@ def published(boxes: Boxes, x: FloatArray, request: BoxesRequest) -> Boxes:
     return numbered(on_grid(boxes, [column.step for column in columns], corners[1]))
 
 
+def bounds_of_records(request: BoxesRequest, n: int) -> bool:
+    """Whether bounds follow the records, not only cuts, declared domains and codebooks.
+
+    Parameters
+    ----------
+    request : `bounds` and `domains`.
+    n : numeric columns.
+    """
+    return request.bounds != "cells" or any(domain is None for domain in request.every_domain(n))
+
+
 def with_content(boxes: Boxes, x: FloatArray, request: BoxesRequest, keys: KeyArray) -> Boxes:
     """The boxes with what is published of their records' means; ranks have none.
 

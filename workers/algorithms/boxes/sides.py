@@ -149,3 +149,19 @@ class Boxes(PublishedBoxes):
             survey=None if self.survey is None else self.survey[boxes],
             means=None if self.means is None else (self.means[0][boxes], self.means[1][boxes]),
         )
+
+
+def numbered_like(boxes: Boxes, others: Boxes) -> Boxes:
+    """The same boxes in the order of others that have the same records.
+
+    Parameters
+    ----------
+    boxes, others : of the same records, which they divide alike.
+
+    Notes
+    -----
+    Numbers by published bounds would change with the bounds of one box, and say of all others where it lies.
+    """
+    of = np.empty(len(boxes.counts), dtype=np.int64)
+    of[others.box] = boxes.box
+    return boxes.taking(of, others.box)

@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 
 from surebox_verify.boxes import Meaning
+from surebox_verify.core.extremes import extremes
 from surebox_verify.core.influence import (
     Influences,
     absolute_influences,
     influence_deviations,
     influence_squares,
-    influences,
 )
 from surebox_verify.core.moments import add, begin
 from surebox_verify.core.types import FloatArray, SingleArray
@@ -25,12 +25,14 @@ from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.bounds import cells, outer_bounds, tight
 from workers.algorithms.boxes.choosing import chosen
+from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
-from workers.algorithms.boxes.partition.places import new_keys
+from workers.algorithms.boxes.partition.places import KeyArray, new_keys
+from workers.algorithms.boxes.published import bounds_of_records, with_content
 from workers.algorithms.boxes.published import published as as_published
-from workers.algorithms.boxes.published import with_content
-from workers.algorithms.boxes.sides import Boxes
+from workers.algorithms.boxes.rare.rarity import derivatives_at_records
+from workers.algorithms.boxes.sides import Boxes, numbered_like
 from workers.algorithms.boxes.state import (
     Anticipating,
     Averaging,
@@ -56,28 +58,34 @@ _MULTIPLICATIONS = 600_000_000  # of a covariance, per step: about 0.2 s
 
 def average(state: Checked | Averaging) -> Averaging | Measuring:
     """Moments of the next records; after the last one the derivatives."""
-    sums = begin(state.x) if isinstance(state, Checked) else state.sums
-    sums = add(sums, state.x, max(_MULTIPLICATIONS // state.x.shape[1] ** 2, 8192))
-    following = Averaging(state.x, state.request, sums)
+    if isinstance(state, Checked):
+        table = tempered(state.seen, state.request.k, state.request.demands.persons)
+        state = Averaging(state.x, state.seen, table, state.request, begin(state.x), begin(table))
+    rows = max(_MULTIPLICATIONS // state.x.shape[1] ** 2, 8192) // 2
+    sums, deciding = add(state.sums, state.x, rows), add(state.deciding, state.tempered, rows)
+    following = replace(state, sums=sums, deciding=deciding)
     return derive(following) if sums.complete else following
 
 
 def derive(state: Averaging) -> Measuring:
-    """Derivatives at the records' moments; a statistic that they leave undefined is refused here."""
-    at = state.sums.moments(state.request.ddof)
-    field = influences(state.request.statistics, at)
-    span = np.maximum(at.mean - at.low, at.high - at.mean)
-    worth = field.bound(span) * (at.high - at.low)
-    scale = (at.high - at.low) / worth.max() if worth.max() > 0.0 else np.zeros(len(worth))
-    empty = np.empty((0 if _same_everywhere(field, state) else len(state.x), len(scale)), dtype=np.float32)
+    """Derivatives at the moments that decide, and at the records' own."""
+    request = state.request
+    at = on_rungs(state.deciding.moments(request.ddof), request.domains)
+    field = deciding_influences(request.statistics, at)
+    low, high = extremes(state.seen)
+    worth = field.bound(np.maximum(at.mean - low, high - at.mean)) * (high - low)
+    scale = (high - low) / worth.max() if worth.max() > 0.0 else np.zeros(len(worth))
+    true = derivatives_at_records(request.statistics, state.sums.moments(request.ddof), field)
     return Measuring(
         x=state.x,
-        request=state.request,
+        seen=state.seen,
+        request=request,
         field=field,
+        true=true,
         scale=scale,
         deviation=at.deviation,
-        worth=empty,
-        squares=np.zeros((len(field.omega), 2)),
+        worth=np.empty((0 if _same_everywhere(field, state) else len(state.x), len(scale)), dtype=np.float32),
+        squares=np.zeros((len(true.omega), 2)),
         row=0,
     )
 
@@ -89,30 +97,28 @@ def _same_everywhere(field: Influences, state: Averaging) -> bool:
 def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
     """Influences of the next records; after the last one the partition begins."""
     last = min(state.row + rows_of_derivatives(state.field, derivatives), len(state.x))
-    block = state.x[state.row : last]
-    state.squares[:] += influence_squares(state.field, block)
+    state.squares[:] += influence_squares(state.true, state.x[state.row : last])
     if len(state.worth):
-        state.worth[state.row : last] = absolute_influences(state.field, block, state.scale)
+        state.worth[state.row : last] = absolute_influences(state.field, state.seen[state.row : last], state.scale)
     if last < len(state.x):
         return replace(state, row=last)
-    request = state.request
+    request, seen = state.request, state.seen
     worth = _floored(state, state.worth if len(state.worth) else state.field.constants * state.scale)
     deviations = influence_deviations(state.squares, len(state.x))
-    cell = (
-        np.array(outer_bounds(state.x, request.every_domain(state.x.shape[1]))) if request.bounds == "cells" else None
-    )
-    cuts = cutting.init(state.x, k=request.k, worth=worth, method=request.partition, demands=request.demands, cell=cell)
-    return Cutting(state.x, request, state.field, deviations, cuts)
+    cell = np.array(outer_bounds(seen, request.every_domain(seen.shape[1]))) if request.bounds == "cells" else None
+    cuts = cutting.init(seen, k=request.k, worth=worth, method=request.partition, demands=request.demands, cell=cell)
+    return Cutting(state.x, seen, request, state.field, state.true, deviations, cuts)
 
 
 def _floored(state: Measuring, worth: FloatArray | SingleArray) -> FloatArray | SingleArray:
     """Worth of columns that no statistic names: a_i sigma_i is `floor` of the least mean a_j sigma_j of those named."""
     named = {column for statistic in state.request.statistics for column in statistic.of}
-    others = [i for i in range(len(state.scale)) if i not in named and state.scale[i] > 0.0]
+    varies = (state.scale > 0.0) & (state.deviation > 0.0)
+    others = [i for i in range(len(state.scale)) if i not in named and varies[i]]
     if not others or state.request.floor == 0.0:
         return worth
     mean = worth if worth.ndim == 1 else worth.mean(axis=0, dtype=np.float64)
-    per_sigma = [mean[j] / state.scale[j] * state.deviation[j] for j in named if mean[j] > 0.0]
+    per_sigma = [mean[j] / state.scale[j] * state.deviation[j] for j in sorted(named) if varies[j] and mean[j] > 0.0]
     least = min(per_sigma, default=0.0)
     for i in others:
         worth[..., i] = state.request.floor * least * state.scale[i] / state.deviation[i]
@@ -121,7 +127,8 @@ def _floored(state: Measuring, worth: FloatArray | SingleArray) -> FloatArray | 
 
 def cut(state: Cutting) -> Cutting | Bounding:
     """Grow the tree of cuts a little."""
-    cuts, common = cutting.step(state.cuts), (state.x, state.request, state.field, state.deviations)
+    cuts = cutting.step(state.cuts)
+    common = (state.x, state.seen, state.request, state.field, state.true, state.deviations)
     return Bounding(*common, cutting.result(cuts)) if cutting.done(cuts) else Cutting(*common, cuts)
 
 
@@ -129,13 +136,18 @@ def bound(state: Bounding, rng: np.random.Generator) -> Choosing | Anticipating:
     """Bounds of all boxes, and by what they are judged where rare ones are not kept."""
     request = state.request
     keys = new_keys(state.x.shape[1], rng) if request.keys is None else request.keys
-    if request.bounds == "tight":
-        boxes = tight(state.x, state.partition)
-    else:
-        made = cells(state.x, state.partition, request.every_domain(state.x.shape[1]), keys)
-        boxes = as_published(made, state.x, request)
-    boxes = with_content(boxes, state.x, request, keys)
-    return chosen(state, boxes)
+    judged = boxes = _bounds(state.seen, state, keys)
+    if bounds_of_records(request, state.x.shape[1]):
+        boxes = numbered_like(_bounds(state.x, state, keys), judged)
+    return chosen(state, with_content(boxes, state.x, request, keys), judged)
+
+
+def _bounds(x: FloatArray, state: Bounding, keys: KeyArray) -> Boxes:
+    """The groups' bounds by their records, the true ones or those that the search sees."""
+    if state.request.bounds == "tight":
+        return tight(x, state.partition)
+    made = cells(x, state.partition, state.request.every_domain(x.shape[1]), keys)
+    return as_published(made, x, state.request)
 
 
 def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
@@ -144,15 +156,15 @@ def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
     weight = None if chosen.weights is None else chosen.weights[boxes.box]
     asymptotic = asymptotic_uncertainty(state.x, chosen.field, state.request.k, rng, weight)
     delta = np.zeros(len(chosen.field.omega))
-    return Comparing(state.x, state.request, state.field, state.deviations, boxes, chosen, asymptotic, delta, 0)
+    return Comparing(state.x, state.request, state.true, state.deviations, boxes, chosen, asymptotic, delta, 0)
 
 
 def compare(state: Comparing, derivatives: int) -> Comparing | Certifying:
     """Linear uncertainty over the next records."""
-    last = min(state.row + rows_of_derivatives(state.field, derivatives), len(state.x))
+    last = min(state.row + rows_of_derivatives(state.true, derivatives), len(state.x))
     chosen = state.chosen
     state.delta[:] += record_delta(chosen.field, state.x, state.boxes, state.row, last, chosen.weights)
-    common = (state.x, state.request, state.field, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)
+    common = (state.x, state.request, state.true, state.deviations, state.boxes, chosen, state.asymptotic, state.delta)
     if last < len(state.x):
         return Comparing(*common, last)
     return Certifying(*common, *_readings(state.request, state.boxes, chosen), ())
@@ -197,7 +209,7 @@ def _certificate(
     statistic, ddof = state.request.statistics[index], state.request.ddof
     published = estimates(statistic, state.readings, found, ddof)
     kept = state.chosen.field
-    own, among = kept.owner == index, state.field.owner == index
+    own, among = kept.owner == index, state.true.owner == index
     nothing = (None,) * len(published)  # what the kept records leave undefined
     true = [
         part.guaranteed.clip(value)
@@ -208,9 +220,9 @@ def _certificate(
     return Certificate(
         statistic=statistic,
         published=published,
-        omega=tuple(_list(state.field.omega, among)),
+        omega=tuple(_list(state.true.omega, among)) or (statistic.weight or 0.0,) * len(published),
         true_value=tuple(true),
-        shift=tuple((state.field.values[among] - kept.values[own]).tolist()) if own.any() else nothing,
+        shift=tuple((state.true.values[among] - kept.values[own]).tolist()) if own.any() and among.any() else nothing,
         delta=tuple(_list(state.delta, own)) or nothing,
         core=None if of_core is None or state.core is None else estimates(statistic, state.core, of_core, ddof),
     )
@@ -223,7 +235,7 @@ def _list(values: FloatArray, own: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 def _outcome(state: Certifying, certificates: tuple[Certificate, ...]) -> BoxesOutcome:
     chosen = state.chosen
     squares = 1.0 / len(state.x) if chosen.weights is None else float(state.boxes.counts @ chosen.weights**2)
-    spread = statistical_uncertainty(state.field.omega, state.deviations, state.request.confidence, 1.0 / squares)
+    spread = statistical_uncertainty(state.true.omega, state.deviations, state.request.confidence, 1.0 / squares)
     return BoxesOutcome(
         boxes=state.boxes,
         chosen=chosen,

@@ -23,28 +23,39 @@ __all__ = ["BoxesOutcome", "BoxesRequest", "Certificate", "Chosen"]  # what stag
 
 @dataclass(frozen=True)
 class Checked:
-    """The request can be met as far as its wording tells."""
+    """The request can be met as far as its wording tells. `seen` are the records as what decides sees them."""
 
     x: FloatArray
+    seen: FloatArray
     request: BoxesRequest
 
 
 @dataclass(frozen=True)
 class Averaging:
-    """Moments of the records are computed; the sums grow in place."""
+    """Moments are computed, of the records and of those that decide (`tempered`); the sums grow in place."""
 
     x: FloatArray
+    seen: FloatArray
+    tempered: FloatArray
     request: BoxesRequest
     sums: Sums
+    deciding: Sums
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """Influences of records are computed, up to `row`; `worth` and `squares` grow in place. `deviation` is sigma."""
+    """Influences of records are computed, up to `row`; `worth` and `squares` grow in place.
+
+    `deviation` is sigma on its rung, `field` what decides: derivatives at moments on rungs. `true` are those at the
+    records' own moments, of the statistics that these leave defined, with the same weights; restricted, as all that
+    follows from it (`squares`, and `deviations` later on).
+    """
 
     x: FloatArray
+    seen: FloatArray
     request: BoxesRequest
     field: Influences
+    true: Influences
     scale: FloatArray
     deviation: FloatArray
     worth: SingleArray
@@ -57,8 +68,10 @@ class Cutting:
     """The partition is being made."""
 
     x: FloatArray
+    seen: FloatArray
     request: BoxesRequest
     field: Influences
+    true: Influences
     deviations: FloatArray
     cuts: PartitionState
 
@@ -68,8 +81,10 @@ class Bounding:
     """The partition is made; bounds are not yet."""
 
     x: FloatArray
+    seen: FloatArray
     request: BoxesRequest
     field: Influences
+    true: Influences
     deviations: FloatArray
     partition: Partition
 
@@ -78,14 +93,18 @@ class Bounding:
 class Choosing:
     """Boxes are judged, up to `box`; g and the sums of influences grow in place. `rows` as in `Chosen`.
 
-    `middles` are the boxes as points, for the criterion; None once that is settled. `allowed` records may still go.
+    `judged` are the boxes with the bounds that the records as seen would give them; `middles` these as points, for the
+    criterion, None once that is settled. `allowed` records may still go.
     """
 
     x: FloatArray
+    seen: FloatArray
     request: BoxesRequest
     field: Influences
+    true: Influences
     deviations: FloatArray
     boxes: Boxes
+    judged: Boxes
     criterion: Criterion
     published: Influences | None
     g: FloatArray
@@ -107,7 +126,7 @@ class Anticipating:
 
     x: FloatArray
     request: BoxesRequest
-    field: Influences
+    true: Influences
     deviations: FloatArray
     boxes: Boxes
     chosen: Chosen
@@ -119,7 +138,7 @@ class Comparing:
 
     x: FloatArray
     request: BoxesRequest
-    field: Influences
+    true: Influences
     deviations: FloatArray
     boxes: Boxes
     chosen: Chosen
@@ -137,7 +156,7 @@ class Certifying:
 
     x: FloatArray
     request: BoxesRequest
-    field: Influences
+    true: Influences
     deviations: FloatArray
     boxes: Boxes
     chosen: Chosen
@@ -163,18 +182,25 @@ class Mixed:
 
     Attributes
     ----------
-    given : who takes part, with what is left of their values. Restricted, like all of it.
+    given : who takes part, with what is left of their values, as what decides sees these. Restricted, like all of it.
+    x : (M, n), the same values as they are.
     request : with the nominal columns, demands and design weights of these records.
-    records : the same with their moments.
-    field : derivatives of the statistics of moments; `owner` are places among all statistics.
+    records : the records as they are, with their own moments.
+    field : derivatives of the statistics of moments there, of those that they leave defined, with the weights that
+        decide; `owner` are places among all statistics.
     asked : what the other statistics cost; without the floor.
+    deciding : derivatives of all statistics of moments at the moments that decide.
+    share : (M,), weight of each record as what decides sees it, summing to 1.
     """
 
     given: Admitted
+    x: FloatArray
     request: BoxesRequest
     records: Records
     field: Influences
     asked: Sides
+    deciding: Influences
+    share: FloatArray
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,22 @@
 Notation as in boxes.charges. A statistic is about the records that have its columns.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from surebox_verify.core.extremes import extremes_present
+from surebox_verify.core.influence import Influences, influences, no_influences
 from surebox_verify.core.moments import Moments, inflation, moments
 from surebox_verify.core.statistics import OF_MOMENTS, Statistic, components, undefined_because
 from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes.charges import Records, embedded
+
+
+def shares(survey: FloatArray | None, records: int) -> FloatArray:
+    """(N,), weight of each record, summing to 1; `survey` are design weights, None for equal ones."""
+    return np.full(records, 1.0 / records) if survey is None else survey / survey.sum()
 
 
 def pairwise(x: FloatArray, share: FloatArray, ddof: int) -> Moments:
@@ -54,6 +63,29 @@ def axes_of(of: tuple[int, ...], records: Records) -> tuple[int, ...]:
         own = [n + place for place, (j, _) in enumerate(records.dummies) if j == column - n]
         found += [column] if column < n else own
     return tuple(found)
+
+
+def derivatives(statistics: Sequence[Statistic], records: Records, deciding: Influences) -> Influences:
+    """Derivatives of the statistics of moments that the records leave defined, at their own moments.
+
+    Parameters
+    ----------
+    statistics : all that are asked.
+    records : with their moments.
+    deciding : of all statistics of moments, at the moments that decide; its weights are used, so that uncertainties are
+        in one unit whichever records stay.
+    """
+    places, asked = [], []
+    for index, one in enumerate(statistics):
+        if one.kind in OF_MOMENTS:
+            local = replace(one, of=axes_of(one.of, records), weight=1.0)
+            if undefined_because(local, records.at) is None:
+                places.append(index)
+                asked.append(local)
+    if not asked:
+        return no_influences(records.at)
+    known = np.isin(deciding.owner, places)
+    return replace(influences(asked, records.at), omega=deciding.omega[known], owner=deciding.owner[known])
 
 
 def true_values(statistic: Statistic, records: Records, ddof: int, at_all: list[float | None]) -> list[float | None]:

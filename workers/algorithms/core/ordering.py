@@ -22,20 +22,33 @@ _AT_ONCE = 16_384  # records whose mixtures stay in the cache
 _MIX = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
 
 
-def canonical_order(x: FloatArray) -> IntArray:
+def canonical_order(x: FloatArray, *, then: FloatArray | None = None) -> IntArray:
     """Places of the records in their canonical order.
 
     Parameters
     ----------
     x : (N, n), without NaN.
+    then : (N, q), by which records stand that are equal in x.
 
     Returns
     -------
     (N,) int64
-        Equal records stand together, in any order among themselves. By the leading bits of h; where those are the same
-        for different records, by h; where that is too, which happens once in 10^7 sets of a million, by value.
+        Equal records stand together, in any order among themselves but for `then`. By the leading bits of h; where
+        those are the same for different records, by h; where that is too, which happens once in 10^7 sets of a million,
+        by value.
         O(N n + N log N).
     """
+    order = _by_values(x)
+    if then is None or len(x) < 2:
+        return order
+    equal = (x[order[1:]] == x[order[:-1]]).all(axis=1)
+    among = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    run = np.cumsum(np.append(True, ~equal))[among]
+    order[among] = order[among][np.lexsort([*then[order[among]].T[::-1], run])]
+    return order
+
+
+def _by_values(x: FloatArray) -> IntArray:
     mixed = np.zeros(len(x), dtype=np.uint64)
     for row in range(0, len(x), _AT_ONCE):
         part = mixed[row : row + _AT_ONCE]

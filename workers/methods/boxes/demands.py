@@ -10,6 +10,7 @@ from app.contracts.box_columns import ColumnKind, kind_of, typed
 from app.contracts.boxes import BoxesSpec, Distance
 from app.contracts.datasets import ColumnType
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.core.winsorized import ends
 from workers.frames.codes import Codes, coded_columns
 from workers.frames.columns import numeric_columns
 
@@ -41,7 +42,7 @@ def demands(
     return BoxConstraints(
         diversity=spec.l or 0,
         kept=kept,
-        codes=_sensitive(path, spec, rows, types),
+        codes=_sensitive(path, spec, rows, persons, types),
         values=np.ascontiguousarray(values),
         apart=np.array(list(spec.epsilon.values()), dtype=np.float64),
         closeness=spec.t,
@@ -68,13 +69,31 @@ def ordered(spec: BoxesSpec, name: str, column: ColumnType) -> bool:
 
 
 def _sensitive(
-    path: Path, spec: BoxesSpec, rows: NDArray[np.int64], types: Mapping[str, ColumnType]
+    path: Path, spec: BoxesSpec, rows: NDArray[np.int64], persons: Codes | None, types: Mapping[str, ColumnType]
 ) -> NDArray[np.int32]:
-    """Codes of the sensitive columns in the order of their values, shape (M, columns); -1 where missing."""
+    """Codes of the sensitive columns in the order of their values, shape (M, columns); -1 where missing.
+
+    Values that have an order come winsorized, as all that decides: the outermost count as one value.
+    """
     codes = np.empty((len(rows), len(spec.sensitive)), dtype=np.int32)
     for index, (name, found) in enumerate(zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True)):
         whole = found.codes
         if name in spec.ordinal:
             whole = found.among([typed(value, types[name]) for value in spec.ordinal[name]])[0]
-        codes[:, index] = whole[rows]
+        own = whole[rows]
+        if kind_of(spec, name, types[name]) is not ColumnKind.NOMINAL:
+            own = _winsorized(own, spec.k, persons, ranks=name in spec.ordinal)
+        codes[:, index] = own
     return codes
+
+
+def _winsorized(codes: Codes, k: int, persons: Codes | None, *, ranks: bool) -> Codes:
+    """Codes in the order of values, those beyond the k-th from an end as that one; but for `ranks` numbered anew."""
+    known = codes >= 0
+    if not known.any():
+        return codes
+    low, high = ends(np.where(known, codes, np.nan), k, persons)
+    seen = np.clip(codes, int(low), int(high))
+    if not ranks:
+        seen = np.searchsorted(np.unique(seen[known]), seen).astype(np.int32)
+    return np.where(known, seen, -1).astype(np.int32)

@@ -18,6 +18,7 @@ from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes import sides
 from workers.algorithms.core.ordering import canonical_order
+from workers.algorithms.core.winsorized import winsorized
 from workers.frames.codes import Coded, Codes, coded_columns
 from workers.frames.columns import numeric_columns
 from workers.methods.boxes.arranged import Order
@@ -139,9 +140,10 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
         books[name], codes = codebook(name, types[name], declared, column.taking(rows), people=people, k=spec.k)
         columns.append(codes)
     survey = None if found.survey is None else found.survey[rows]
-    x, order_of_rows = _in_order(found.values, rows, columns, [each for each in (persons, survey) if each is not None])
+    x = np.take(found.values, rows, axis=0) if len(rows) < len(found.values) else found.values
+    order_of_rows = _in_order(x, columns, persons, survey, spec.k)
     return Records(
-        x=x,
+        x=x.take(order_of_rows, axis=0),
         nominal=tuple(
             sides.NominalColumn(codes[order_of_rows], len(books[name].values), books[name].tree, books[name].from_data)
             for name, codes in zip(order.nominal, columns, strict=True)
@@ -238,23 +240,17 @@ def _missing_is_value(spec: BoxesSpec, name: str) -> bool:
 
 
 def _in_order(
-    values: FloatArray, rows: NDArray[np.int64], codes: Sequence[Codes], others: Sequence[Codes | FloatArray]
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Numbers of the records in canonical order, row by row, and the places of these among `rows`.
+    x: FloatArray, codes: Sequence[Codes], persons: Codes | None, survey: FloatArray | None, k: int
+) -> NDArray[np.int64]:
+    """Places of the records in an order that follows from what the search sees of them.
 
-    `others` are what the algorithm takes of records beside the columns it cuts, their persons and design weights: where
-    records are the same in those columns, weights are summed, and persons left out for a rare class, in an order that
-    follows from what they are.
+    Beside the columns that it cuts these are persons and design weights: where records are the same in those columns,
+    weights are summed, and persons left out for a rare class, in an order that follows from what they are. Records that
+    it sees alike stand by their own values.
     """
-    n = values.shape[1]
-    taking = np.empty((len(rows), n + len(codes) + len(others)))
-    for index in range(n):
-        taking[:, index] = values[:, index] if len(rows) == len(values) else values[rows, index]
-    for index, column in enumerate((*codes, *others)):
-        taking[:, n + index] = column
-    taking += 0.0  # zero has no sign
-    known = np.where(np.isnan(taking), np.inf, taking) if np.isnan(taking.sum()) else taking
-    order = canonical_order(known)
-    if taking.shape[1] > n:
-        taking = np.ascontiguousarray(taking[:, :n])
-    return taking.take(order, axis=0, mode="clip"), order  # without `clip` it is first put elsewhere
+    others = [] if survey is None else [survey]
+    true = np.column_stack([x, *others]) + 0.0  # zero has no sign
+    labels = [*codes, *([] if persons is None else [persons])]
+    seen = np.column_stack([winsorized(true, k, persons), *labels])
+    true, seen = (np.where(np.isnan(each), np.inf, each) for each in (true, seen))
+    return canonical_order(seen, then=true)

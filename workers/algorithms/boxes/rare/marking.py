@@ -1,8 +1,9 @@
 """The core of boxes as they are to be published: everything judged from centres, counts and weights.
 
-Notation as in rare.points and rare.shifted. No record is read: whoever has the table of boxes finds the same core, so a
-release that leaves the other boxes out tells at most what one tells that marks them (science.md section 5, "Rare
-records").
+Notation as in rare.points and rare.shifted. No record is read: from the table of boxes follows the core, so a release
+that leaves the other boxes out tells at most what one tells that marks them (science.md section 5, "Rare records"). The
+boxes are those that the records as the search sees them would have (section 10): as published where they are cells of
+declared domains.
 """
 
 from collections.abc import Sequence

@@ -26,8 +26,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.influence import Influences, influences
+from surebox_verify.core.influence import Influences, influences, no_influences
 from surebox_verify.core.moments import Moments, moments
 from surebox_verify.core.statistics import Statistic, undefined_because
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
@@ -194,27 +193,20 @@ def with_statistical(criterion: Criterion, field: Influences, sums: FloatArray, 
     return replace(criterion, statistical=_rounded(float(z * (field.omega @ deviations))))
 
 
-def derivatives_of_kept(statistics: Sequence[Statistic], at: Moments, everywhere: Influences) -> Influences:
-    """Derivatives at the kept records' (weighted) moments, of the statistics that they leave defined.
+def derivatives_at_records(statistics: Sequence[Statistic], at: Moments, everywhere: Influences) -> Influences:
+    """Derivatives at records' own (weighted) moments, of the statistics that they leave defined. Restricted.
 
     Parameters
     ----------
     statistics : what is asked.
-    at : moments of the kept records.
-    everywhere : derivatives at all records' moments; its omega and owner are used, so that uncertainties before and
-        after are in one unit. (A column may be constant among the kept ones and have no natural scale there.)
-
-    Raises
-    ------
-    UndefinedStatisticError
-        The kept records leave nothing defined.
+    at : moments of all records, or of those that are kept.
+    everywhere : derivatives at the moments that decide; its omega and owner are used, so that all uncertainties are in
+        one unit. (A column may be constant among the records and have no natural scale there.)
     """
     plain = [replace(one, weight=1.0) for one in statistics]
     places = [index for index, one in enumerate(plain) if undefined_because(one, at) is None]
     if not places:
-        first = statistics[0]
-        reason = "the records that are kept leave it without a value; keep the rare ones too"
-        raise UndefinedStatisticError(0, first.kind, first.of, reason)
+        return no_influences(at)
     found = influences([plain[index] for index in places], at)
     defined = np.isin(everywhere.owner, places)
     return replace(found, omega=everywhere.omega[defined], owner=everywhere.owner[defined])

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surebox_verify.core.types import FloatArray, IntArray
+from workers.algorithms.core.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.cores import core
-from workers.algorithms.uncertain.calibration.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.rare import (
     asking,
     dismissed_number,

@@ -1,0 +1,229 @@
+"""The value of one record from the shape of all others: it must not show there (docs/attacks.md, "A left-out record").
+
+An adversary who knows the others, or only another sample of the population, anonymizes with one record here and there,
+and looks at which place boxes, weights and refusals agree with the published ones. So tables are anonymized with all of
+their k - 1 outermost values of a column moved up to 1e6 times as far out, under the same secrets and declared domains:
+what is published of all other boxes is the same bit for bit, and so is every refusal.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from app.errors import SureboxError
+from tests.methods.in_process import Bench
+
+FAR = 1.0e7  # ends of domains
+_names = count()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, and the ends that its search sees of every column with an order."""
+
+    frame: pl.DataFrame
+    k: int
+    persons: bool
+
+    def outermost(self, column: str, sign: int, rng: np.random.Generator) -> np.ndarray:
+        """Rows of rank below k from an end, of ties any; with persons the rows of k - 1 persons at this end."""
+        values = self.frame[column].to_numpy().astype(float) * sign
+        order = np.lexsort([rng.random(len(values)), values])
+        order = order[~np.isnan(values[order])]
+        if not self.persons:
+            return order[: min(self.k - 1, (len(order) - 1) // 2)]
+        people = self.frame["person"].to_numpy()
+        first = list(dict.fromkeys(people[order].tolist()))
+        allowed = min(self.k - 1, (len(first) - 1) // 2)
+        least = min(v for v, p in zip(values[order], people[order], strict=True) if p == first[allowed])
+        return order[np.isin(people[order], first[:allowed]) & (values[order] <= least)]
+
+
+def random_table(
+    rng: np.random.Generator, *, missing: bool = False, persons: bool = False, weights: bool = False
+) -> Table:
+    """Numbers with heavy tails and ties at the k-th value of both ends; a class, a text, an id."""
+    size, k = int(rng.integers(60, 140)), int(rng.integers(3, 7))
+    income = np.round(np.exp(rng.normal(3.0, 1.2, size)), 1)
+    age = rng.integers(18, 80, size)
+    hours = np.round(rng.normal(0.0, 20.0, size) + 0.3 * age)
+    for values in (income, hours):
+        order = np.argsort(values)
+        for end in (order, order[::-1]):
+            tied = int(rng.integers(1, 5))
+            values[end[k - 1 : k - 1 + tied]] = values[end[k - 1]]
+            if rng.random() < 0.4:
+                values[end[:k]] = values[end[k - 1]]  # the outermost tie with the k-th
+    columns: dict[str, Any] = {
+        "id": np.arange(size), "income": income, "age": age, "hours": hours,
+        "sick": np.round(rng.gamma(0.5, 8.0, size)).astype(np.int64),
+        "job": rng.choice(["a", "b", "c", "d"], size, p=[0.4, 0.3, 0.2, 0.1]),
+        "class": rng.choice(["x", "y"], size),
+    }  # fmt: skip
+    if persons:
+        columns["person"] = np.where(rng.random(size) < 0.25, 0, rng.integers(0, size // 2, size))
+    if weights:
+        columns["weight"] = np.round(np.exp(rng.normal(0.0, 0.8, size)), 3)
+    frame = pl.DataFrame(columns)
+    if missing:
+        frame = frame.with_columns(
+            pl.when(pl.Series(rng.random(size) > 0.2)).then(pl.col("hours")).otherwise(None).alias("hours")
+        )
+    return Table(frame, k, persons)
+
+
+def moved(table: Table, rng: np.random.Generator, columns: list[str]) -> tuple[Table, set[int]]:
+    """The same with the outermost values of some columns farther out; and whose these are."""
+    frame, who = table.frame, set()
+    for column in columns:
+        values = frame[column].to_numpy().astype(float).copy()
+        typical = float(np.nanstd(values)) or 1.0
+        for sign in (-1, 1):
+            if rng.random() < 0.3:
+                continue
+            rows = table.outermost(column, -sign, rng)
+            away = typical * 10.0 ** rng.uniform(-1.0, 6.0, len(rows))
+            if column == "weight":
+                values[rows] = values[rows] * (1.0 + away) if sign > 0 else values[rows] / (1.0 + away)
+            else:
+                values[rows] = np.clip(np.round(values[rows] + sign * away), -FAR, FAR)
+            who |= set(rows.tolist())
+        integer = frame[column].dtype == pl.Int64
+        frame = frame.with_columns(pl.Series(column, values.astype(np.int64) if integer else values, nan_to_null=True))
+    return Table(frame, table.k, table.persons), who
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "keep": {},
+    "fast, tight": {"partition": "fast", "bounds": "tight"},
+    "mondrian": {"partition": "mondrian"},
+    "mark, tight": {"rare_records": "mark", "bounds": "tight"},
+    "dismiss": {"rare_records": "dismiss", "dismiss_at_most": 0.2},
+    "dismiss, tight": {"rare_records": "dismiss", "dismiss_at_most": 0.2, "bounds": "tight"},
+    "dismiss, letter": {"rare_records": "dismiss", "objective": "paper", "bounds": "tight"},
+    "weigh": {"rare_records": "weigh", "dismiss_at_most": 0.3},
+    "weigh, letter, tight": {"rare_records": "weigh", "objective": "paper", "bounds": "tight"},
+    "snug": {"bounds": "snug", "snug_records": 2},
+    "l of values": {"l": 2, "sensitive": ["sick"], "bounds": "tight"},
+    "l of values apart": {"l": 3, "epsilon": {"sick": 2.0}, "partition": "fast"},
+    "t": {"t": 0.4, "sensitive": ["sick"]},
+    "t, unordered": {"t": 0.6, "sensitive": ["sick"], "t_distance": {"sick": "equal"}, "partition": "mondrian"},
+    "alpha": {"alpha": 0.7, "sensitive": ["sick"], "partition": "fast"},
+    "minimum width": {"minimum_width": {"income": 3.0, "hours": 10.0}, "bounds": "tight"},
+    "mixed": {"columns": ["income", "age", "job"], "mixed": True},
+    "mixed, tight, mark": {
+        "columns": ["income", "job", "hours"], "mixed": True, "bounds": "tight", "rare_records": "mark"
+    },
+    "mixed, mondrian, dismiss": {
+        "columns": ["income", "job"], "mixed": True, "partition": "mondrian", "rare_records": "dismiss"
+    },
+    "kept classes": {"keep": ["class"], "count_keep": True, "suppress_at_most": 0.5},
+    "kept classes, tight, fast": {
+        "keep": ["class"], "count_keep": True, "suppress_at_most": 0.5, "bounds": "tight", "partition": "fast"
+    },
+    "persons": {"person": "person"},
+    "persons, tight, t": {"person": "person", "bounds": "tight", "t": 0.5, "sensitive": ["sick"]},
+    "weights": {"survey_weight": "weight"},
+    "weights, tight, mark": {"survey_weight": "weight", "bounds": "tight", "rare_records": "mark"},
+    "weights, persons, fast": {"survey_weight": "weight", "person": "person", "partition": "fast"},
+    "missing": {"missing": "pattern"},
+    "missing, tight, width": {"missing": "pattern", "bounds": "tight", "minimum_width": {"hours": 10.0}},
+    "missing left out, floor": {"missing": "drop", "statistics": [{"kind": "mean", "of": ["income"]}], "floor": 0.5},
+    "rounded means": {"content": "rounded_means"},
+}  # fmt: skip
+
+
+def spec_of(case: dict[str, Any], table: Table) -> dict[str, Any]:
+    """A specification with all domains declared."""
+    columns = case.get("columns", ["income", "age", "hours"])
+    numeric = [name for name in columns if name != "job"]
+    statistics: list[dict[str, Any]] = [{"kind": "mean", "of": [name]} for name in numeric]
+    statistics += [{"kind": "variance", "of": [numeric[0]]}, {"kind": "correlation", "of": numeric[:2]}][: len(numeric)]
+    if case.get("mixed"):
+        statistics += [{"kind": "share", "of": ["job"]}, {"kind": "domain_mean", "of": [numeric[0], "job"]}]
+        statistics += [{"kind": "quantile", "of": [numeric[0]], "p": 0.5}]
+    spec = {
+        "method": "boxes", "dataset_id": "t", "columns": columns, "k": table.k, "statistics": statistics,
+        "domains": {name: [-FAR, FAR] for name in numeric}, "nominal": {}, "keep": ["id"],
+    }  # fmt: skip
+    if case.get("bounds") == "snug":
+        spec["grid"] = {}
+    if "job" in columns:
+        spec["nominal"] = {"job": {"values": ["a", "b", "c", "d"]}}
+    return spec | {name: value for name, value in case.items() if name != "mixed"}
+
+
+def made(folder: Path, table: Table, case: dict[str, Any]) -> tuple[pl.DataFrame, dict[str, Any]] | str:
+    """Rows and what else is published, or the refusal."""
+    place = folder / str(next(_names))
+    place.mkdir()
+    bench = Bench(place)
+    bench.dataset("t", table.frame)
+    try:
+        done = bench.run(spec_of(case, table))
+    except SureboxError as error:
+        return str(error.detail) + str(getattr(error, "errors", ""))
+    draft = done.release
+    assert draft is not None
+    return done.rows(), {"flags": draft.flags, "parameters": draft.parameters, "statistics": draft.statistics}
+
+
+def same_elsewhere(one: Any, two: Any, who: set[int], *, cells: bool) -> bool:
+    """Whether all that is published of boxes without a moved record agrees; of cells all bounds."""
+    if isinstance(one, str) or isinstance(two, str):
+        return bool(one == two) if isinstance(one, str) and isinstance(two, str) else False
+    (a, said), (b, told) = one, two
+    if said["flags"] != told["flags"] or said["parameters"] != told["parameters"] or a.columns != b.columns:
+        return False
+    if cells:
+        return bool(
+            a.sort(a.columns, nulls_last=True).equals(b.sort(b.columns, nulls_last=True))
+            and said["statistics"] == told["statistics"]
+        )
+    if "id" not in a.columns:
+        theirs = [_by_box(rows) for rows in (a, b)]
+        differing = {box for box in {*theirs[0], *theirs[1]} if theirs[0].get(box) != theirs[1].get(box)}
+        return len(differing) <= len(who) and theirs[0].keys() == theirs[1].keys()
+    a, b = a.sort("id"), b.sort("id")
+    if not a.select("id", "box").equals(b.select("id", "box")):
+        return False
+    touched = a.filter(pl.col("id").is_in(list(who)))["box"].unique()
+    return bool(
+        a.filter(~pl.col("box").is_in(touched.implode())).equals(b.filter(~pl.col("box").is_in(touched.implode())))
+    )
+
+
+def _by_box(rows: pl.DataFrame) -> dict[int, str]:
+    return {int(box): str(part.sort(part.columns).rows()) for (box,), part in rows.group_by("box")}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_of_the_other_boxes_follows_the_outermost_values(
+    tmp_path: Path, name: str, scale: int, figures: Callable[..., None]
+) -> None:
+    case = CASES[name]
+    rng = np.random.default_rng(sum(map(ord, name)))
+    released = 0
+    for _ in range(3 * scale):
+        table = random_table(
+            rng, missing="missing" in case, persons="person" in case, weights="survey_weight" in case
+        )  # fmt: skip
+        columns = [n for n in case.get("columns", ["income", "age", "hours"]) if n != "job"]
+        beside = [n for n in ("sick", "weight") if n in case.get("sensitive", []) or n in str(case.get("epsilon", ""))]
+        beside += ["weight"] if "survey_weight" in case else []
+        before = made(tmp_path, table, case)
+        for chosen in (columns + beside, beside or columns[:1]):
+            other, who = moved(table, rng, chosen)
+            own = "weight" not in chosen and "content" not in case
+            after = made(tmp_path, other, case)
+            cells = case.get("bounds", "cells") == "cells" and own
+            assert same_elsewhere(before, after, who, cells=cells), (name, chosen)
+        released += not isinstance(before, str)
+    figures(tables=3 * scale, released=released)
+    assert released > 0
