@@ -4,7 +4,7 @@ import httpx
 import numpy as np
 import pytest
 
-from tests.methods.asking import released, run, succeed, upload
+from tests.methods.asking import released, succeed, upload
 
 
 def test_a_statistic_that_the_records_leave_undefined_has_no_value(client: httpx.Client) -> None:
@@ -74,3 +74,39 @@ def test_infinities_are_refused(client: httpx.Client) -> None:
     answer = client.post("/v1/anonymizations", json=spec)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert "1 infinite" in answer.json()["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize("step", [5e-324, 1e-310, 1e-200, 1e-160, 1e-130, 1e-70])
+@pytest.mark.parametrize("change", [{}, {"bounds": "tight", "rare_records": "weigh"}], ids=["cells", "tight, weighed"])
+def test_differences_whose_squares_vanish_are_no_error(
+    client: httpx.Client, step: float, change: dict[str, str]
+) -> None:
+    draw = np.random.default_rng(5)
+    body = "x,y\n" + "".join(f"{i * step!r},{float(draw.normal())!r}\n" for i in range(40))
+    spec = {"method": "boxes", "dataset_id": upload(client, body)["id"], "columns": ["x", "y"], "k": 4} | change
+    kinds = ("standard_deviation", "variance", "mean")
+    asked = [{"kind": kind, "of": ["x"]} for kind in kinds]
+    asked += [{"kind": kind, "of": of} for kind in ("correlation", "covariance", "regression") for of in (["y", "x"],)]
+    job = succeed(client, spec | {"statistics": asked, "allow_repeat": True})
+    rows = released(client, job)
+    assert rows["x_lo"].min() >= 0.0
+    assert rows["x_hi"].max() <= 45 * step
+    low, high = job["result"]["statistics"][2]["guaranteed"]
+    assert low <= 19.5 * step <= high or change
+
+
+@pytest.mark.parametrize("rare", ["keep", "dismiss", "weigh"])
+def test_days_of_all_years_have_bounds_that_are_days(client: httpx.Client, rare: str) -> None:
+    """Rounded outward to two digits of their range the outermost would lie in the years -221 and 10183."""
+    body = "day,y\n0001-01-01,0\n9999-12-31,1\n"
+    body += "".join(f"{year:04}-06-15,{year % 7}\n" for year in range(100, 9900, 250))
+    spec = {"method": "boxes", "dataset_id": upload(client, body)["id"], "columns": ["day", "y"], "k": 4}
+    days = released(client, succeed(client, spec | {"rare_records": rare}))
+    assert (str(days["day_lo"].min()), str(days["day_hi"].max())) == ("0001-01-01", "9999-12-31") or rare != "keep"
+    assert days["day_lo"].min().year >= 1
+
+
+def test_zero_has_no_sign(client: httpx.Client) -> None:
+    dataset = upload(client, "x,y\n" + "".join(f"{'-0.0' if i % 2 else '0.0'},{i}\n" for i in range(12)))
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x", "y"], "k": 3, "bounds": "tight"}
+    assert not np.signbit(released(client, succeed(client, spec))["x_lo"].to_numpy()).any()

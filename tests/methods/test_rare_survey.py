@@ -38,12 +38,14 @@ UNEQUAL: dict[str, dict[str, Any]] = {
 
 
 def people(rows: int) -> pl.DataFrame:
-    """Of each record at most one value is missing."""
+    """Of each record at most one value is missing. Twenty weights and more are the least, and the greatest."""
     draw = np.random.default_rng(11)
     income, lacks = np.minimum(np.round(draw.lognormal(3, 1, rows), 3), 1900), draw.random(rows)
+    design = np.round(draw.gamma(2, 20, rows) + income / 4 + 1, 2)
+    design = np.clip(design, *np.sort(design)[[19, -20]])  # what decides sees these as they are published
     frame = pl.DataFrame({
         "income": income, "age": draw.integers(18, 90, rows), "region": draw.choice(REGIONS, rows, p=[0.5, 0.3, 0.2]),
-        "sex": draw.choice(["f", "m"], rows), "design": np.round(draw.gamma(2, 20, rows) + income / 4 + 1, 2),
+        "sex": draw.choice(["f", "m"], rows), "design": design,
         "wave": draw.choice([1.5, 4.0], rows),
     })  # fmt: skip
     return frame.with_columns(

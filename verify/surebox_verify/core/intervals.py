@@ -109,10 +109,18 @@ class Interval:
         return min(max(value, self.lower), self.upper)
 
     def scaled(self, exponent: int) -> "Interval":
-        """The interval times a power of two; exact but where it underflows, and there outward."""
-        lower, upper = math.ldexp(self.lower, exponent), math.ldexp(self.upper, exponent)
-        exact = math.ldexp(lower, -exponent) == self.lower and math.ldexp(upper, -exponent) == self.upper
+        """The interval times a power of two; exact but where it under- or overflows, and there outward."""
+        lower, upper = times_power(self.lower, exponent), times_power(self.upper, exponent)
+        exact = times_power(lower, -exponent) == self.lower and times_power(upper, -exponent) == self.upper
         return Interval(lower, upper) if exact else Interval(down(lower), up(upper))
+
+
+def times_power(value: float, exponent: int) -> float:
+    """Return a value times a power of two, rounded; infinite beyond the largest float."""
+    try:
+        return math.ldexp(value, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def down(value: float) -> float:

@@ -59,6 +59,9 @@ OF_MOMENTS: frozenset[Kind] = frozenset(
     ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
 )
 _POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
+_LEAST_VARIANCE = (
+    1e-150  # below it derivatives of regressions overflow, and digits are lost: the column counts as constant
+)
 _COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is told from 0
 
 
@@ -197,7 +200,7 @@ def undefined_because(statistic: Statistic, moments: Moments) -> Fault | None:
     """What leaves the statistic without a value or a default scale at these moments; None if nothing does."""
     if depends_on_ddof(statistic.kind) and not np.isfinite(moments.inflation):
         return Fault((), "one record has no sample form; ddof 1 takes two records or more")
-    zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > 0.0]
+    zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > _LEAST_VARIANCE]
     constant = "constant (standard deviation 0)"
     if zero and statistic.kind in ("standard_deviation", "correlation"):
         return Fault((zero[0],), constant)

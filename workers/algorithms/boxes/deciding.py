@@ -37,7 +37,7 @@ _TAIL = 0.005  # share of the records at either end whose distance does not coun
 _MEAN_STEPS = 4.0  # of a mean, in a deviation
 _CORRELATION_STEPS = 16.0
 _LEAST_EIGENVALUE = 1.0 / 32.0
-_SMALLEST = 1e-300  # a deviation below this is none: its square vanishes
+_SMALLEST = 1e-74  # a deviation below this is none (core.statistics)
 
 
 def tempered(x: FloatArray, k: int, persons: IndexArray) -> FloatArray:

@@ -70,9 +70,8 @@ def left_in(mixed: Mixed, boxes: Boxes, judged: Boxes, kept: BoolArray) -> tuple
     at = pairwise(embedded(x, nominal, dummies), share, request.ddof)
     records = Records(x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
     field = derivatives(request.statistics, records, mixed.deciding)
-    stay = Mixed(
-        given, x, request, records, field, sides(request.statistics, records), mixed.deciding, mixed.share[rows]
-    )
+    weights = None if mixed.seen_weights is None else mixed.seen_weights[rows]
+    stay = Mixed(given, x, request, records, field, sides(request.statistics, records), mixed.deciding, weights)
     if kept.all():
         return stay, boxes
     again = _drawn_in(judged, kept, given.x, request.columns)

@@ -109,7 +109,7 @@ def _mixed(
     at = pairwise(embedded(x, given.nominal, seen.dummies), share, request.ddof)
     records = Records(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
     field = derivatives(request.statistics, records, deciding)
-    return Mixed(given, x, request, records, field, asked, deciding, seen.share)
+    return Mixed(given, x, request, records, field, asked, deciding, seen.survey)
 
 
 def _groups(patterns: IntArray, survey: FloatArray | None) -> IntArray:
@@ -162,10 +162,10 @@ def cut(state: MixedCutting, rng: np.random.Generator) -> MixedCutting | MixedCe
     if bounds_of_records(request, given.x.shape[1]):
         boxes = numbered_like(_bounds(mixed.x, given, partition, request, keys), judged)
     boxes = with_content(boxes, mixed.x, request, keys)
-    if request.survey is not None:
-        apart, seen = request.weights_apart, mixed.share * len(mixed.share)
+    if request.survey is not None and mixed.seen_weights is not None:
+        apart = request.weights_apart
         boxes = replace(boxes, survey=_weights(boxes, request.survey, apart=apart))
-        judged = replace(judged, survey=_weights(judged, request.survey if apart else seen, apart=apart))
+        judged = replace(judged, survey=_weights(judged, request.survey if apart else mixed.seen_weights, apart=apart))
     return _chosen(mixed, boxes, judged)
 
 

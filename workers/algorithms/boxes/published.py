@@ -28,11 +28,14 @@ def published(boxes: Boxes, x: FloatArray, request: BoxesRequest) -> Boxes:
     if request.bounds == "tight":
         return numbered(boxes)
     n = x.shape[1]
-    corners = outer(x, request.domains or (None,) * n)
     columns = request.columns or (NumericColumn(),) * n
+    least = np.array([-np.inf if column.limits is None else column.limits[0] for column in columns])
+    most = np.array([np.inf if column.limits is None else column.limits[1] for column in columns])
+    boxes = replace(boxes, lower=np.maximum(boxes.lower, least), upper=np.minimum(boxes.upper, most))
+    high = np.minimum(outer(x, request.domains or (None,) * n)[1], most)
     if request.bounds == "snug":
         boxes = snug(boxes, x, columns, request.nominal, request.snug_records)
-    return numbered(on_grid(boxes, [column.step for column in columns], corners[1]))
+    return numbered(on_grid(boxes, [column.step for column in columns], high))
 
 
 def bounds_of_records(request: BoxesRequest, n: int) -> bool:

@@ -40,12 +40,15 @@ class NumericColumn:
     minimum_width : least distance between the published bounds of a box; 0 for none.
     ranks : values of an ordinal column's declared order, coded 0 to ranks - 1 (its `step` is then 1 and its domain
         0 to ranks - 1); None for other columns.
+    limits : least and greatest value that there is at all (of days the first of year 1 and the last of year 9999): no
+        outer bound is rounded beyond these; None where there are none.
     """
 
     step: float | None = None
     snug: float | None = None
     minimum_width: float = 0.0
     ranks: int | None = None
+    limits: tuple[float, float] | None = None
 
     def strays(self, values: FloatArray) -> int:
         """How many present values are no multiples of the step."""

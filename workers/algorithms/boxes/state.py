@@ -190,7 +190,7 @@ class Mixed:
         decide; `owner` are places among all statistics.
     asked : what the other statistics cost; without the floor.
     deciding : derivatives of all statistics of moments at the moments that decide.
-    share : (M,), weight of each record as what decides sees it, summing to 1.
+    seen_weights : (M,), design weights as what decides sees them; None for equal ones.
     """
 
     given: Admitted
@@ -200,7 +200,7 @@ class Mixed:
     field: Influences
     asked: Sides
     deciding: Influences
-    share: FloatArray
+    seen_weights: FloatArray | None
 
 
 @dataclass(frozen=True)

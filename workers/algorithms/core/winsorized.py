@@ -9,8 +9,8 @@ P : persons (records, where none are named) that have a value of a column.
 A record that lies far out moves plain moments, extents and counts, and with these the bounds of all other boxes: with
 the others' values one computes its value from them (science.md section 10, "The search sees winsorized values"). A
 table in which the m - 1 outermost of a column count as the m-th is the same wherever these lie beyond it, and so is all
-that follows from it. Ties are counted: of five least values alike all are among the first five. Of m above (P - 1) / 2 the
-median is left.
+that follows from it. Ties are counted: of five least values alike all are among the first five. Where m is above
+(P - 1) / 2 the median is left.
 """
 
 import numpy as np

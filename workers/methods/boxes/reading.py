@@ -5,6 +5,7 @@ Whole numbers, days and ranks are numbers. What becomes of missing values is dec
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -143,7 +144,7 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
     x = np.take(found.values, rows, axis=0) if len(rows) < len(found.values) else found.values
     order_of_rows = _in_order(x, columns, persons, survey, spec.k)
     return Records(
-        x=x.take(order_of_rows, axis=0),
+        x=x.take(order_of_rows, axis=0) + 0.0,  # zero has no sign
         nominal=tuple(
             sides.NominalColumn(codes[order_of_rows], len(books[name].values), books[name].tree, books[name].from_data)
             for name, codes in zip(order.nominal, columns, strict=True)
@@ -173,6 +174,8 @@ def domain_of(spec: BoxesSpec, name: str) -> tuple[float, float] | None:
 
 #: Day number of 1970-01-01, from which days are counted.
 _EPOCH: Final = 719_163
+#: The first and the last day that there is.
+_DAYS: Final = (float(date.min.toordinal() - _EPOCH), float(date.max.toordinal() - _EPOCH))
 
 
 def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
@@ -180,15 +183,16 @@ def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColum
     if kind is ColumnKind.ORDINAL:
         return sides.NumericColumn(step=1.0, minimum_width=width, ranks=len(spec.ordinal[name]))
     grid, whole = spec.grid.get(name), kind is not ColumnKind.NUMBER
+    limits = _DAYS if kind is ColumnKind.DATE else None
     if spec.bounds is not Bounds.SNUG:
         step = (1.0 if whole else None) if grid is None else float(grid)
-        return sides.NumericColumn(step=step, minimum_width=width)
+        return sides.NumericColumn(step=step, minimum_width=width, limits=limits)
     snug = None if grid is None else float(grid)
     if snug is None and (domain := domain_of(spec, name)) is not None:
         snug = _SNUG_SHARE * (domain[1] - domain[0])
     if snug is not None and whole:
         snug = max(_SNUG_UNITS, float(np.ceil(snug)))
-    return sides.NumericColumn(step=1.0 if whole else None, snug=snug, minimum_width=width)
+    return sides.NumericColumn(step=1.0 if whole else None, snug=snug, minimum_width=width, limits=limits)
 
 
 def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
