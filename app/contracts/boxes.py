@@ -83,8 +83,8 @@ class BoxesSpec(ReleasingSpec):
     """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values (a
-    # worker of before would publish what one value does to all boxes)
+    # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
+    # without which a worker publishes what one value does to all boxes
     version: ClassVar[int] = 9
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
