@@ -91,7 +91,9 @@ class CompositionSpec(JobSpec):
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="Columns of the original whose diversity is looked at."
     )
-    person: ColumnName | None = Field(default=None, description="Column of the original that says whose record it is.")
+    person: ColumnName | None = Field(
+        default=None, description="Column of the original that says whose record it is; default: the newest release's."
+    )
     require: CompositionDemands | None = Field(default=None, description="Demands; default: k.")
 
     @model_validator(mode="after")

@@ -166,7 +166,7 @@ class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 3  # `profile`, `decoys`
+    version: ClassVar[int] = 4  # 3: `profile`, `decoys`; 4: as all releases
     examples: ClassVar[Examples] = {
         "every outlier that a group job found": {
             "dataset_id": DATASET,

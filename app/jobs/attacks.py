@@ -13,12 +13,19 @@ DEFAULT_K: Final = 5.0
 
 
 def fill_composition(spec: CompositionSpec, given: Given) -> CompositionSpec:
-    """The specification with the releases' original, and with their least k."""
+    """The specification with the releases' original, with their least k, and counting persons as the newest does."""
     releases = listed(given.releases, "release_ids").values()
     newest = max(reversed([*releases]), key=lambda one: one.made_at or 0.0, default=None)
     original = spec.dataset_id or (None if newest is None else newest.dataset_id)
     least = min((float(one.spec["k"]) for one in releases if one.spec.get("k") is not None), default=DEFAULT_K)
-    return spec.model_copy(update={"dataset_id": original, "k": spec.k if spec.k is not None else max(least, 1.0)})
+    person = None if newest is None or newest.dataset_id != original else newest.spec.get("person")
+    return spec.model_copy(
+        update={
+            "dataset_id": original,
+            "k": spec.k if spec.k is not None else max(least, 1.0),
+            "person": spec.person or person,
+        }
+    )
 
 
 def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:

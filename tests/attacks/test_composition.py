@@ -212,3 +212,13 @@ def test_boxes_beside_noise_do_not_hide_behind_another_name(client: httpx.Client
     assert figures[0] < 10
     assert figures[1] == pytest.approx(figures[0], rel=0.5)
     assert told(client, other)[0] == "draft"
+
+
+def test_a_delivery_that_nobody_declared_is_asked_about_although_k_holds(client: httpx.Client) -> None:
+    frame, more = people(19), people(19, 560).tail(160)
+    succeed(client, boxes(sent(client, frame), "sex"))
+    job = succeed(client, boxes(sent(client, pl.concat([frame, more])), "sex"))
+    (finding,) = job["findings"]
+    assert (told(client, job)[0], finding["severity"], finding["audit"]) == ("published", "medium", "composition")
+    assert "(160 came, 0 left)" in finding["detail"]
+    assert "version_of" in finding["detail"]

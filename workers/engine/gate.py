@@ -53,7 +53,7 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
         return _review_of_series(candidate, at, base=candidate.base)
     if candidate.dataset is None:
         raise ValueError("only a series is made without its data")
-    from workers.methods.released.composed import composed_with, finding, forgotten, repeated_content, with_versions
+    from workers.methods.released.composed import composed_with, standing, with_versions
 
     family_id = family_of(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
     with at.database.unit_of_work() as unit:
@@ -72,9 +72,8 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
         released = fetched(last, candidate, at, there).ledger
         promised = None if spec.get("person") is None else int(spec["k"])
         found = with_versions(found, own, released, before, alone=not earlier, most=promised)
-    stands = (repeated_content(spec, own, earlier), finding(found, spec, earlier, terms), forgotten(terms, spec))
     return Review(
-        findings=tuple(one for one in stands if one is not None),
+        findings=standing(found, spec, own, earlier, terms),
         family_id=family_id,
         composed_after=published,
         composed=found.model_dump(mode="json"),

@@ -74,13 +74,17 @@ class InputFiles:
         return self._fetched(self._claimed.spec.get("staged_key"))
 
     def _original(self, field: str) -> Path | None:
-        try:
-            return self._fetched(self._kept(field).data_key)
-        except FileNotFoundError:  # its dataset is being deleted
-            return None
+        return self._if_there(self._kept(field).data_key)
 
     def _persons(self, field: str) -> Path | None:
-        return self._fetched(self._kept(field).persons_key)
+        return self._if_there(self._kept(field).persons_key)
+
+    def _if_there(self, key: str | None) -> Path | None:
+        """An object that may be gone: its dataset is being deleted, or it was lost."""
+        try:
+            return self._fetched(key)
+        except FileNotFoundError:
+            return None
 
     def _persons_key(self, field: str) -> Path | None:
         under = self._kept(field).persons_under

@@ -132,7 +132,9 @@ def fetched(entry: LedgerEntry, candidate: Candidate, at: WorkerResources, there
         Ledgers by the digests in their keys, which are not fetched again.
     """
     ledger = None if entry.key is None else _file(entry.key, "ledger", candidate.scratch, at, there)
-    persons = None if entry.persons_key is None else _file(entry.persons_key, "persons", candidate.scratch, at)
+    persons = (
+        None if entry.persons_key is None else _file(entry.persons_key, "persons", candidate.scratch, at, gone=True)
+    )
     dataset = candidate.dataset if entry.dataset_id == candidate.dataset_id else None
     if dataset is None and entry.data_key is not None and ledger is not None:
         dataset = _file(entry.data_key, "copy", candidate.scratch, at, gone=True)
@@ -163,7 +165,7 @@ def _file(
         try:
             at.storage.fetch(key, part)
         except FileNotFoundError:
-            if gone:  # its dataset is being deleted
+            if gone:  # its dataset is being deleted, or it was lost: then nobody is placed by it
                 return None
             raise
         part.rename(path)

@@ -123,6 +123,21 @@ def limit_of(spec: Mapping[str, Any]) -> float:
     return 2.0 if k is None else float(k)
 
 
+def standing(
+    composition: Composition, spec: Mapping[str, Any], own: Path | None, earlier: Sequence[Earlier], terms: FamilyTerms
+) -> tuple[Finding, ...]:
+    """All that stands against a release by what was published before, or is to be known of it.
+
+    Raises
+    ------
+    InfeasibleError
+        As of `repeated_content`.
+    """
+    below = finding(composition, spec, earlier, terms) or delivery(composition, terms)
+    found = (repeated_content(spec, own, earlier), below, forgotten(terms, spec))
+    return tuple(one for one in found if one is not None)
+
+
 def finding(
     composition: Composition, spec: Mapping[str, Any], earlier: Sequence[Earlier], terms: FamilyTerms = NO_TERMS
 ) -> Finding | None:
@@ -148,6 +163,14 @@ def finding(
         figure=composition.k,
         limit=limit,
     )
+
+
+def delivery(composition: Composition, terms: FamilyTerms) -> Finding | None:
+    """That data look like a new delivery of what was released before, and nobody said so; they may be published."""
+    detail = _delivered(composition, terms)
+    if not detail:
+        return None
+    return Finding(audit="composition", severity=Severity.MEDIUM, detail=detail.strip(), figure=None, limit=None)
 
 
 def forgotten(terms: FamilyTerms, spec: Mapping[str, Any]) -> Finding | None:

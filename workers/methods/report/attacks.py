@@ -24,7 +24,9 @@ _COMPOSED: Final = {
     "changed": "Fewest rows that were added to a box or have left it",
     "expected": "Fewest records expected to fit the noise of one",
     "releases": "Releases that were composed",
-    "exact": "All of them have ledgers",
+    "unplaced": "Persons of whom it is not known where they were",
+    "new": "Persons who have come since",
+    "left": "Persons who have left since",
 }
 
 
