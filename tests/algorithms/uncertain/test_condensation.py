@@ -1,5 +1,7 @@
 """Condensation: groups against the definition, pseudo-records against their groups' moments."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,3 +139,28 @@ def test_more_than_half_of_the_records_make_one_group_at_once() -> None:
     assert made.sizes.tolist() == [100_000]
     assert np.sort(made.stands_for).tolist() == list(range(100_000))
     np.testing.assert_allclose(np.cov(made.z.T), np.cov(x.T), atol=0.05)
+
+
+def test_groups_of_many_columns_keep_their_moments_and_take_little_memory() -> None:
+    """300 rows of 2,000 columns took 8 GB: the matrices of all rows of all groups were held at once."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(240, 400)) @ rng.normal(size=(400, 400))
+    state = groups_of(x, 80, 3)
+    members, starts = state.members.copy(), state.starts
+    tracemalloc.start()
+    made = condensed(x, 80, 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+    for group in np.split(members, starts[1:-1]):
+        own = made.z[np.isin(made.stands_for, group)]
+        assert len(own) == len(group)
+        centre, spread = x[group].mean(axis=0), x[group].std(axis=0)
+        # A pseudo-record lies among the group's: in the space that its records span, for 80 records span no more.
+        basis = np.linalg.svd(x[group] - centre, full_matrices=False)[2][: len(group) - 1]
+        away = own - centre
+        # (An eigenvalue of 0 comes out as rounding, 1e-16 of the largest, and a range is its root.)
+        assert np.abs(away - away @ basis.T @ basis).max() < 1e-6 * spread.max()
+        # Each column's deviation is that of 80 draws with the group's variance: within four standard errors of most.
+        ratio = own.std(axis=0) / spread
+        assert abs(float(np.median(ratio)) - 1.0) < 0.1

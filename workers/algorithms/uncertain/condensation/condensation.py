@@ -30,6 +30,8 @@ Stage: TypeAlias = Literal["groups", "records"]
 
 STEP_VISITED: Final = 30_000_000  # records visited in a step
 _BATCH = 4096  # groups whose records are made at once
+_WIDE = 32  # columns from which groups are looked at one by one: their matrices are large, and numpy's loops short
+_CELLS = 4_000_000  # cells of covariance matrices held at once
 _BLOCK = 16
 
 
@@ -240,7 +242,8 @@ def _gathered(state: CondensationState) -> CondensationState:
 
 def _make(state: CondensationState, rng: np.random.Generator) -> CondensationState:
     """Pseudo-records of some groups."""
-    until = min(state.made + _BATCH, state.groups)
+    batch = max(1, min(_BATCH, _CELLS // state.x.shape[1] ** 2))
+    until = min(state.made + batch, state.groups)
     first, last = int(state.starts[state.made]), int(state.starts[until])
     sizes = np.diff(state.starts[state.made : until + 1])
     edges = state.starts[state.made : until] - first
@@ -248,13 +251,10 @@ def _make(state: CondensationState, rng: np.random.Generator) -> CondensationSta
     y = state.x[state.members[first:last]] / state.unit
     low, high = np.minimum.reduceat(y, edges, axis=0), np.maximum.reduceat(y, edges, axis=0)
     mean = low + np.add.reduceat(y - low[owner], edges, axis=0) / sizes[:, None]
-    centred = y - mean[owner]
-    products = centred[:, :, None] * centred[:, None, :]
-    covariance = np.add.reduceat(products, edges, axis=0) / sizes[:, None, None]
-    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = np.linalg.eigh(_covariances(y - mean[owner], edges, sizes))
     ranges = np.sqrt(12.0 * np.maximum(values, 0.0))  # Aggarwal, Yu: uniform with variance lambda
     u = (rng.random(y.shape) - 0.5) * ranges[owner]
-    made = mean[owner] + np.einsum("pji,pi->pj", vectors[owner], u)
+    made = mean[owner] + _along(u, vectors, edges, owner)
     made = np.where((low == high)[owner], low[owner], made) * state.unit
     agreed = state.x[state.members[first:last]]
     z = state.z
@@ -263,3 +263,19 @@ def _make(state: CondensationState, rng: np.random.Generator) -> CondensationSta
     members = state.members
     members[first:last] = members[first:last][shuffled]
     return replace(state, made=until, z=z, members=members)
+
+
+def _covariances(centred: FloatArray, edges: IntArray, sizes: IntArray) -> FloatArray:
+    """Covariance matrix of each group, shape (groups, n, n); divisor its size."""
+    if centred.shape[1] < _WIDE:
+        sums = np.add.reduceat(centred[:, :, None] * centred[:, None, :], edges, axis=0)
+    else:
+        sums = np.stack([part.T @ part for part in np.split(centred, edges[1:])])
+    return np.asarray(sums / sizes[:, None, None])
+
+
+def _along(u: FloatArray, vectors: FloatArray, edges: IntArray, owner: IntArray) -> FloatArray:
+    """What lies at distances u (rows, n) along the eigenvectors of each row's group."""
+    if u.shape[1] < _WIDE:
+        return np.asarray(np.einsum("pji,pi->pj", vectors[owner], u))
+    return np.concatenate([part @ own.T for part, own in zip(np.split(u, edges[1:]), vectors, strict=True)])
