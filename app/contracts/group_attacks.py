@@ -7,6 +7,47 @@ from pydantic import Field
 from app.contracts.base import Contract
 
 
+class SignalStanding(Contract):
+    """What one signal of the profile of the rules says of the places that matter."""
+
+    name: Literal[
+        "members",
+        "sum",
+        "near",
+        "near_ratio",
+        "rules",
+        "confident",
+        "members_share",
+        "rules_share",
+        "confident_share",
+        "outlier_count",
+    ] = Field(
+        description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
+        "alpha; as many to each member and five; records that fit so many rules at least; that fit one of so many most "
+        "confident rules; three of these as shares of the place's records in range; and of how many of all these "
+        "signals a place is an outlier."
+    )
+    alpha: float = Field(description="The grade from which on it counts.")
+    rules: int | None = Field(
+        description="Least number of rules that a record fits, or how many of the most confident rules count; null: "
+        "the signal goes by the best rule."
+    )
+    outliers: tuple[int, ...] = Field(description="Of the signal, high or low, by place.")
+    found: tuple[int, ...] = Field(description="Places that matter among them.")
+    exposed: tuple[int, ...] = Field(
+        description="Places that matter that are outliers of it, or have one of the highest ranks of a set of records; "
+        "where half of the values are equal, those above the second largest of the other places."
+    )
+    auc: float | None = Field(
+        description="Probability that a place that matters has the higher value than another one; null: there is none."
+    )
+    auc_deviation: float | None = Field(description="Its distance from 1/2, in standard deviations of chance.")
+    highest: float | None = Field(description="Share of places that matter among as many of its highest values.")
+    highest_deviation: float | None = Field(description="Its distance from chance, in standard deviations.")
+    lowest: float | None = Field(description="Share of places that matter among as many of its lowest values.")
+    lowest_deviation: float | None = Field(description="Its distance from chance, in standard deviations.")
+
+
 class PrecisionAtRecall(Contract):
     """How many of those found are right, once a share of those who could be found is."""
 

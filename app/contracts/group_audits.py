@@ -8,7 +8,7 @@ from app.contracts.base import Contract, MisplacedError, may_lack
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
 from app.contracts.findings import AuditResult
-from app.contracts.group_attacks import ClassifierReport
+from app.contracts.group_attacks import ClassifierReport, SignalStanding
 from app.contracts.ids import DatasetId, JobId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import MOST_VALUES, CellValue, OutlierOptions, ParameterValue
@@ -80,18 +80,11 @@ class GroupProfileSpec(_FilesSpec):
         return self
 
 
-class ProfiledSignal(Contract):
-    """One signal of the profile."""
+class ProfiledSignal(SignalStanding):
+    """One signal of the profile, with its values."""
 
-    name: Literal["members", "sum", "near", "near_ratio"] = Field(
-        description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
-        "alpha; as many to each member and five."
-    )
-    alpha: float = Field(description="The grade from which on it counts.")
     values: tuple[float, ...] = Field(description="By place.")
-    outliers: tuple[int, ...] = Field(description="Of them, high or low, by place.")
     degenerate: bool = Field(description="Half of the values are equal: whatever differs is an outlier.")
-    found: tuple[int, ...] = Field(description="Places that matter among the outliers.")
     ranks: tuple[float, ...] = Field(description="Of the places that matter, 1 the highest.")
     precision: float | None = Field(
         description="Share of places that matter among as many of its highest, or of its lowest: the greater."

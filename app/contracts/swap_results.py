@@ -5,7 +5,8 @@ from typing import Final, Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.group_attacks import ClassifierReport
+from app.contracts.findings import Finding
+from app.contracts.group_attacks import ClassifierReport, SignalStanding
 from app.contracts.microfiles import CellValue, RecordCounts
 
 #: Swaps that the restricted result lists; there may be more.
@@ -41,16 +42,9 @@ class Again(Contract):
     found: tuple[int, ...] = Field(description="Masked places that are outliers still, or again.")
 
 
-class ProfileLook(Contract):
+class ProfileLook(SignalStanding):
     """One signal of the profile of the rules, on the protected file, and what it says of the masked places."""
 
-    name: Literal["members", "sum", "near", "near_ratio"] = Field(
-        description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
-        "alpha; as many to each member and five."
-    )
-    alpha: float = Field(description="The grade from which on it counts.")
-    outliers: tuple[int, ...] = Field(description="Of the signal, high or low, by place among the parameter values.")
-    found: tuple[int, ...] = Field(description="Masked places among them.")
     precision: float = Field(
         description="Share of masked places among as many of its highest, or of its lowest: the greater."
     )
@@ -62,7 +56,12 @@ class AttackAgain(Contract):
     old_rules: Again = Field(description="With the rules that were masked against.")
     new_rules: Again | None = Field(description="With rules learned anew; null: there are none.")
     learned: str = Field(description="How the new rules were found, or why there are none.")
-    profile: tuple[ProfileLook, ...] = Field(description="What the old rules see below and above the model's alpha.")
+    profile: tuple[ProfileLook, ...] = Field(
+        description="What the old rules see, by grade, by number of fitting rules and by the most confident ones."
+    )
+    new_profile: tuple[ProfileLook, ...] = Field(
+        description="What rules learned anew see likewise, whatever it is; empty: there are none."
+    )
     classifiers: tuple[ClassifierReport, ...] = Field(
         description="What classifiers trained on the auxiliary data see, whatever it is; places that matter are the "
         "masked ones. Empty where nothing is learned again."
@@ -80,9 +79,13 @@ class SwapsResult(Contract):
     swaps: int = Field(description="Exchanges that mask.")
     distortion: float = Field(description="How far the partners are apart, over all these exchanges.")
     assignment_distortion: float = Field(
-        description="Least possible for the same moves under the bounds that they meet."
+        description="Least possible for as many moves from each place and set of grades: a lower bound, which does not "
+        "ask how many rules fit."
     )
     letter_distortion: float = Field(description="Least possible to mask at the model's alpha alone.")
+    distortion_ratio: float | None = Field(
+        description="Distortion of the exchanges that mask to that: 1.6 is aimed at; null: that is 0."
+    )
     decoys: int = Field(description="Exchanges between unmasked places; fewer than asked for where members run out.")
     decoy_distortion: float = Field(description="How far their partners are apart.")
     profile: tuple[float, ...] = Field(
@@ -90,8 +93,12 @@ class SwapsResult(Contract):
     )
     fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
     valid: bool = Field(
-        description="No outlier that was to be masked (of a given list, those that stood out) is one now, and no "
-        "masked place stands out of the profile that was masked."
+        description="No masked place stands out of any signal of the profile, nor do they lie in one as by chance they "
+        "would not. Where the members alone are masked: no outlier that was to be masked is one now."
+    )
+    findings: tuple[Finding, ...] = Field(
+        description="Where that is not so: which signal tells, and which place, by place among the parameter values. "
+        "That given bounds set places low is a finding too, of low severity, which leaves `valid` as it is."
     )
     parameter_values: tuple[tuple[CellValue, ...], ...] = Field(
         description="The places: signals are in their order, outliers are indexes into them, from 0."

@@ -166,7 +166,7 @@ class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 4  # 3: `profile`, `decoys`; 4: as all releases
+    version: ClassVar[int] = 5  # 3: `profile`, `decoys`; 4: as all releases; 5: by how many rules fit
     examples: ClassVar[Examples] = {
         "every outlier that a group job found": {
             "dataset_id": DATASET,
@@ -207,8 +207,9 @@ class SwapsSpec(ReleasingSpec):
         default=(0.5, 0.4, 0.3, 0.2, 0.1),
         min_length=1,
         max_length=20,
-        description="Alphas at which masked places must not stand out, nor by those who almost reach the model's own. "
-        "The model's alpha alone, with `decoys` 0, is the paper's letter.",
+        description="Alphas at which masked places must not stand out, nor by those who almost reach the model's own, "
+        "nor by who fits many rules or the most confident ones. The model's alpha alone, with `decoys` 0, is the "
+        "paper's letter.",
     )
     decoys: float = Field(
         default=0.1,

@@ -3,11 +3,15 @@
 import json
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from tests.methods.bases import VARIABLES, in_range, member, microfile
 from tests.methods.in_process import Bench
+from workers.algorithms.groups.signals.criteria import Judge
+from workers.algorithms.groups.signals.profile import ProfileSignal
+from workers.methods.microfile.standings import findings
 
 BASES = {4: 40, 11: 34, 23: 45}
 PLACES = [[f"R{region:02}"] for region in BASES]
@@ -46,13 +50,23 @@ def masked(bench: Bench) -> dict[str, Any]:
 def test_masked_places_stand_out_nowhere_in_the_profile(bench: Bench, masked: dict[str, Any]) -> None:
     assert masked["valid"]
     assert masked["decoys"] == -(-masked["swaps"] // 10)
-    assert masked["distortion"] == pytest.approx(masked["assignment_distortion"])
+    assert not masked["findings"]
+    assert 0 < masked["assignment_distortion"] <= masked["distortion"] + 1e-9
     assert 0 < masked["letter_distortion"] <= masked["distortion"]
-    assert not [one for one in masked["attack_again"]["profile"] if one["found"]]
+    assert masked["distortion_ratio"] == pytest.approx(masked["distortion"] / masked["letter_distortion"])
+    assert not [one for one in masked["attack_again"]["profile"] if one["exposed"]]
     spec = {"method": "group_profile", "model_job_id": "model home", "places": PLACES}
     whole = bench.run(spec | {"dataset_ids": ["home"], "release_ids": ["masked"]}).result
     after, before = whole["files"]
-    assert not [one for one in after["signals"] if one["found"]]
+    assert not [one for one in after["signals"] if one["exposed"]]
+    for one in after["signals"]:
+        if one["name"] not in {"sum", "near", "near_ratio", "outlier_count"} and not one["degenerate"]:
+            assert min(one["ranks"]) > len(PLACES), (one["name"], one["rules"])
+        if one["name"] not in {"sum", "near", "near_ratio"}:
+            assert abs(one["auc_deviation"]) <= 2.5
+    named = {(one["name"], one["rules"]) for one in after["signals"]}
+    assert {("rules", m) for m in (1, 2, 3, 5, 10, 20)} <= named
+    assert {("confident_share", -(-whole["rules"] // t)) for t in (1, 2, 4, 8)} <= named
     crisp = next(one for one in before["signals"] if (one["name"], one["alpha"]) == ("members", 0.5))
     assert set(crisp["found"]) == set(before["places"])
     assert crisp["precision"] == 1.0
@@ -69,8 +83,9 @@ def test_the_profile_of_a_file_is_what_the_rules_say_record_by_record(bench: Ben
     (file,) = whole["files"]
     place = file["parameter_values"].index(["R11"])
     here = [grade for grade, region in zip(fits, inside["region"], strict=True) if region == "R11"]
-    found = {(one["name"], one["alpha"]): one["values"][place] for one in file["signals"]}
+    found = {(one["name"], one["alpha"]): one["values"][place] for one in file["signals"] if one["rules"] is None}
     assert found["members", 0.5] == sum(grade >= 0.5 for grade in here)
+    assert found["members_share", 0.5] == pytest.approx(sum(grade >= 0.5 for grade in here) / len(here))
     assert found["sum", 0.7] == pytest.approx(sum(grade for grade in here if grade >= 0.7))
 
 
@@ -94,6 +109,42 @@ def test_the_letter_moves_members_only_and_comes_down_to_the_ceiling(bench: Benc
     assert letter["distortion"] == pytest.approx(letter["letter_distortion"]) == masked["letter_distortion"]
     usual = max(v for p, v in enumerate(letter["signal_before"]) if p not in letter["outliers_before"])
     assert {letter["signal_after"][place] for place in letter["masked"]} == {usual}
+
+
+def test_the_memetic_search_pairs_those_who_are_to_leave(bench: Bench, masked: dict[str, Any]) -> None:
+    quick = {"method": "memetic", "generations": 30, "population": 20, "pairs": 8}
+    evolved = bench.run(swaps("home", search=quick, learn_again=False)).result
+    assert evolved["valid"]
+    assert sorted(a for a, _ in evolved["swap_list"][: evolved["swaps"]]) == sorted(
+        a for a, _ in masked["swap_list"][: masked["swaps"]]
+    )
+    assert evolved["distortion"] >= masked["distortion"] - 1e-9, "the flow pairs them at least cost"
+
+
+def test_a_bound_that_sets_a_place_low_is_met_and_told(bench: Bench) -> None:
+    listed = [{"value": place, "at_most": 1} for place in PLACES]
+    low = bench.run(swaps("home", mask=listed, learn_again=False)).result
+    assert all(low["signal_after"][place] <= 1 for place in low["masked"])
+    assert min(v for p, v in enumerate(low["signal_after"]) if p not in low["masked"]) > 1
+    assert [one["severity"] for one in low["findings"]] == ["low"]
+    assert low["valid"], "it was asked for"
+    assert max(one["lowest_deviation"] for one in low["attack_again"]["profile"]) > 2.5
+
+
+def test_findings_say_which_signal_tells_and_which_place() -> None:
+    values = np.array([*range(30), 400.0])
+    judge = Judge((3, 30), (), 0.01, True)
+    standings = judge.standings(
+        [ProfileSignal("rules_share", 0.5, values, 5), ProfileSignal("near", 0.2, values[::-1])]
+    )
+    first, *_ = found = list(findings("swaps", "", standings, (3, 30)))
+    assert "`rules_share` (from grade 0.5 on, 5 rules): places that must not stand out do: 30" in first.detail
+    assert {one.severity for one in found} == {"high"}
+    together = Judge((0, 1, 2, 3), (), 0.01, True).standings([ProfileSignal("members", 0.5, np.arange(30.0))])
+    one = next(findings("swaps", "", together, (0, 1, 2, 3)))
+    assert "lie together as by chance they would not, low; farthest out is 0" in one.detail
+    assert one.figure is not None
+    assert one.figure > 2.5
 
 
 def test_classifiers_are_reported_on_all_and_on_out_of_range_records(bench: Bench, masked: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from app.contracts.microfiles import OutlierOptions, Variable
 from app.contracts.recoding import parsed
 from app.errors import FieldError, InfeasibleError, pointer
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.groups.rules.fits import Fits, fits
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules, memberships
 from workers.algorithms.groups.signals.outliers import Outliers, thompson_tau
@@ -102,6 +103,35 @@ def attack(
         tick(stop / len(membership))
     groups = len(microfile.parameter_values)
     return Attack(membership, signals(microfile.parameter, groups, microfile.vital, membership, alpha))
+
+
+def fitting(
+    records: int, seen: Fuzzified, rules: Rules, alpha: float, lowest: float, *, tick: Callable[[float], None]
+) -> Fits:
+    """How records fit rules: the best one, how many, and the first of them.
+
+    Parameters
+    ----------
+    records
+        How many there are.
+    seen
+        As the rules see them.
+    rules
+        (R, V), the most confident first; none: nobody fits.
+    alpha, lowest
+        From which grade on a rule counts, and from which on one is told.
+    tick
+        Told the share that is done.
+    """
+    block = max(1_000, _WORK // max(1, len(rules)))
+    whole = Fits(np.zeros(records), np.zeros(records, np.int64), np.full(records, len(rules), np.int64), len(rules))
+    for start in range(0, records, block) if len(rules) else ():
+        stop = min(start + block, records)
+        some = fits(seen, rules, alpha, lowest, start=start, stop=stop)
+        for name in ("grade", "number", "first"):
+            getattr(whole, name)[start:stop] = getattr(some, name)
+        tick(stop / records)
+    return whole
 
 
 def stand_out(signal: FloatArray | IntArray, options: OutlierOptions, excluded: Sequence[int]) -> Outliers:

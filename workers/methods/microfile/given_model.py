@@ -1,5 +1,6 @@
 """The rules that a specification names: its own, or those that an earlier `group` job has found."""
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -8,6 +9,7 @@ from app.contracts.groups import GroupSpec
 from app.contracts.rule_models import group_spec
 from app.contracts.swaps import GivenModel
 from app.errors import InfeasibleError
+from workers.algorithms.groups.rules.fits import confidence_order
 from workers.algorithms.groups.rules.rules import Rules
 from workers.methods.context import JobContext
 
@@ -32,7 +34,7 @@ def learned_by(spec: Modelled, job: JobContext) -> GroupSpec | None:
 
 
 def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tuple[Rules, float]:
-    """The rules and the group's alpha.
+    """The rules, the most confident first (given ones as they stand), and the group's alpha.
 
     Raises
     ------
@@ -41,8 +43,10 @@ def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tupl
     """
     if spec.model is not None:
         return np.array([rule.terms for rule in spec.model.rules], dtype=np.int8), spec.model.alpha
-    found = [rule["terms"] for rule in job.job_result("model_job_id")["rules"]]
+    found = job.job_result("model_job_id")["rules"]
     if not found or learned is None:
         detail = "the job found no rules: there is no model of the group to mask"
         raise InfeasibleError.at("/model_job_id", detail)
-    return np.array(found, dtype=np.int8), learned.alpha
+    factors = [math.inf if rule["infinite"] else rule["relative_confidence_factor"] for rule in found]
+    rules = np.array([rule["terms"] for rule in found], dtype=np.int8)
+    return rules[confidence_order(np.array(factors, dtype=np.float64))], learned.alpha

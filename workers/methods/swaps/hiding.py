@@ -1,14 +1,15 @@
 """What masked places must not stand out of: one signal by the paper's letter, or the whole profile of the rules."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.contracts.swaps import SwapsSpec
 from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.groups.profile.ceilings import Asked
-from workers.algorithms.groups.signals.profile import GRID, ProfileSignal, profile, standing_out
+from workers.algorithms.groups.rules.fits import Fits
+from workers.algorithms.groups.signals.criteria import Judge, Standing, failing
+from workers.algorithms.groups.signals.families import Families, families
+from workers.algorithms.groups.signals.profile import GRID
 from workers.algorithms.groups.swaps.effect import after
 from workers.algorithms.groups.swaps.levels import Levels, bands
 from workers.algorithms.groups.swaps.problem import Problem, Swaps
@@ -24,7 +25,10 @@ class Hiding:
     ----------
     alphas : of the nested sets, falling; the group's own among them. One alone is the paper's letter.
     alpha : the group's own.
-    parameter, grades : (N,), submicrofile and grade of each in-range record.
+    parameter : (N,), submicrofile of each in-range record.
+    fits : how each fits the rules.
+    families : what is counted of them.
+    judge : who must not stand out.
     groups : submicrofiles.
     """
 
@@ -33,7 +37,9 @@ class Hiding:
     alphas: tuple[float, ...]
     alpha: float
     parameter: IntArray
-    grades: FloatArray
+    fits: Fits
+    families: Families
+    judge: Judge
     groups: int
 
     @property
@@ -47,6 +53,11 @@ class Hiding:
         return tuple(one.element for one in self.asked.restrictions)
 
     @property
+    def grades(self) -> FloatArray:
+        """(N,), by the best rule."""
+        return self.fits.grade
+
+    @property
     def band(self) -> IntArray:
         """(N,), the smallest nested set of each record."""
         return bands(self.grades, np.array(self.alphas))
@@ -58,46 +69,40 @@ class Hiding:
         return Levels(self.band, nothing - 1, nothing, self.alphas.index(self.alpha))
 
     @property
-    def bounds(self) -> Asked:
-        """What is to be bounded: the masked places in the sets of the profile."""
-        wanted = {self.alpha, *self.spec.profile}
-        asked = self.spec.outliers
-        return Asked(
-            self.alphas,
-            np.array([alpha in wanted for alpha in self.alphas]),
-            self.masked,
-            {} if self.spec.mask == "outliers" else {one.element: one.bound for one in self.asked.restrictions},
-            asked.alpha,
-            asked.robust,
-        )
+    def given(self) -> dict[int, int]:
+        """The most members of places that were listed."""
+        if self.spec.mask == "outliers":
+            return {}
+        return {one.element: one.bound for one in self.asked.restrictions}
 
-    def signals(self, *swaps: Swaps) -> tuple[ProfileSignal, ...]:
-        """The profile once swaps are made."""
+    def standings(self, *swaps: Swaps, by: Families | None = None) -> tuple[Standing, ...]:
+        """The profile once swaps are made, by the model's rules or by others, judged."""
         codes = exchanged_codes(self.parameter, *swaps)
-        seen = self.grades > 0.0
-        grid = GRID if self.letter else sorted(self.alphas)
-        return profile(codes[seen], self.groups, self.grades[seen], self.alpha, grid)
+        return self.judge.standings((by or self.families).profile(codes, self.groups))
 
-    def found(self, signals: Sequence[ProfileSignal]) -> tuple[tuple[ProfileSignal, frozenset[int]], ...]:
-        """Masked places among the outliers of each signal."""
-        asked = self.spec.outliers
-        return standing_out(signals, self.masked, alpha=asked.alpha, robust=asked.robust)
-
-    def look(self, *swaps: Swaps) -> tuple[tuple[ProfileSignal, frozenset[int]], ...]:
-        """Signals out of which masked places stand once swaps are made, and which do."""
-        return tuple((signal, places) for signal, places in self.found(self.signals(*swaps)) if places)
+    def look(self, *swaps: Swaps) -> tuple[Standing, ...]:
+        """Signals of the profile that tell once swaps are made."""
+        return failing(self.standings(*swaps))
 
     def is_valid(self, problem: Problem, *swaps: Swaps) -> bool:
-        """Whether nothing that was to be hidden stands out: of the crisp signal, and of the profile if it is masked.
+        """Whether nothing that was to be hidden tells: no signal of the profile, or by the letter the crisp one.
 
         New outliers elsewhere are accepted (TC: OUT_e and OUT(q*)). Which outliers matter in the crisp signal is the
         expert's choice: all that are not excluded, or those of the given list.
         """
+        if not self.letter:
+            return not self.look(*swaps)
         crisp = after(problem, swaps[0])
         for more in swaps[1:]:
             crisp = crisp + after(problem, more) - problem.crisp
         now = stand_out(crisp, self.spec.outliers, self.asked.excluded)
-        return self.asked.hidden.isdisjoint(now.order) and (self.letter or not self.look(*swaps))
+        return self.asked.hidden.isdisjoint(now.order)
+
+
+def families_of(fits: Fits, alpha: float, alphas: tuple[float, ...]) -> Families:
+    """What is counted: at every alpha of the nested sets, by the letter at those that somebody would look at."""
+    grid = GRID if len(alphas) == 1 else alphas
+    return families(fits.grade, fits.number, fits.first, fits.rules, alpha, grid)
 
 
 def alphas_of(spec: SwapsSpec, alpha: float, asked: Masking) -> tuple[float, ...]:

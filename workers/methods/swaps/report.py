@@ -20,12 +20,14 @@ from app.contracts.swap_results import (
 from app.contracts.swaps import SwapsSpec
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
-from workers.algorithms.groups.signals.profile import precision
+from workers.algorithms.groups.signals.criteria import Standing
+from workers.algorithms.groups.signals.families import Families
 from workers.algorithms.groups.signals.signals import signals
 from workers.algorithms.groups.swaps.effect import after, together
 from workers.algorithms.groups.swaps.problem import Problem, Swaps
 from workers.methods.microfile.attack import in_kind, stand_out
 from workers.methods.microfile.microfile import Microfile
+from workers.methods.microfile.standings import findings, told
 from workers.methods.swaps.hiding import Hiding, exchanged_codes
 from workers.methods.swaps.mask import Masking
 from workers.methods.swaps.search import Ran, Run
@@ -42,10 +44,12 @@ class View:
     ----------
     rules : how they were found is said elsewhere.
     membership : (N,).
+    families : what is counted of them.
     """
 
     rules: Rules
     membership: FloatArray
+    families: Families
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
     before, chosen = done.problem.crisp, done.ran.chosen.swaps
     crisp = after(done.problem, together((chosen, done.decoys)))
     outliers = stand_out(crisp, spec.outliers, done.asked.excluded)
+    standings = _standings(done, done.old)
     made = SwapsResult(
         records=len(done.microfile.rows) + done.microfile.left_out.records,
         in_range=len(done.microfile.rows),
@@ -103,11 +108,13 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         distortion=done.ran.chosen.swaps.distortion,
         assignment_distortion=done.bound.distortion,
         letter_distortion=done.letter.distortion,
+        distortion_ratio=chosen.distortion / done.letter.distortion if done.letter.distortion > 0.0 else None,
         decoys=len(done.decoys.source),
         decoy_distortion=done.decoys.distortion,
         profile=tuple(alpha for alpha in done.hiding.alphas if alpha in {done.hiding.alpha, *spec.profile}),
         fitness=done.ran.chosen.fitness,
         valid=done.hiding.is_valid(done.problem, chosen, done.decoys),
+        findings=() if done.hiding.letter else tuple(findings("swaps", "", standings, done.hiding.masked)),
         parameter_values=done.microfile.parameter_values,
         sizes=_whole(np.bincount(done.parameter, minlength=len(before))),
         masked=done.hiding.masked,
@@ -122,7 +129,8 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
             old_rules=_again(spec, alpha, kind, done, done.old),
             new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
             learned=done.learned,
-            profile=tuple(_look(spec, done)),
+            profile=tuple(_look(standings, done)),
+            new_profile=() if done.new is None else tuple(_look(_standings(done, done.new), done)),
             classifiers=done.classifiers,
         ),
         telltale_columns=dict(done.inconsistent_dependencies),
@@ -132,17 +140,13 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
     return made.model_dump(mode="json")
 
 
-def _look(spec: SwapsSpec, done: Swapped) -> Iterator[ProfileLook]:
-    masked = set(done.hiding.masked)
-    for signal in done.hiding.signals(done.ran.chosen.swaps, done.decoys):
-        outliers = stand_out(signal.values, spec.outliers, ())
-        yield ProfileLook(
-            name=signal.name,
-            alpha=signal.alpha,
-            outliers=outliers.indexes,
-            found=tuple(place for place in outliers.indexes if place in masked),
-            precision=max(precision(signal.values, masked, largest=largest) for largest in (True, False)),
-        )
+def _standings(done: Swapped, view: View) -> tuple[Standing, ...]:
+    return done.hiding.standings(done.ran.chosen.swaps, done.decoys, by=view.families)
+
+
+def _look(standings: tuple[Standing, ...], done: Swapped) -> Iterator[ProfileLook]:
+    for one in standings:
+        yield ProfileLook(**told(one, done.hiding.masked), precision=max(one.highest, one.lowest))
 
 
 def _run(done: Swapped, run: Run) -> SwapRun:

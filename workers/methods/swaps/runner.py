@@ -9,20 +9,23 @@ from app.contracts.groups import SignalKind
 from app.contracts.jobs import Progress
 from app.contracts.rule_models import model_of
 from app.contracts.swaps import SwapsSpec
+from workers.algorithms.groups.rules.fits import confidence_order
+from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
 from workers.methods.context import JobContext
-from workers.methods.microfile.attack import attack
+from workers.methods.microfile.attack import fitting
 from workers.methods.microfile.given_model import learned_by
 from workers.methods.microfile.rule_search import Search, search_for
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import Arrays
 from workers.methods.swaps import report as swaps_report
+from workers.methods.swaps.hiding import families_of
 from workers.methods.swaps.keys import Keys, keying, keys_of
 from workers.methods.swaps.release import Exchange
 from workers.methods.swaps.report import Swapped, View
 from workers.methods.swaps.search import SwapSearch, swap_search, warm_swaps
 from workers.methods.swaps.seeing_through import seen_through
-from workers.methods.swaps.setting import READ, Setting, setting_of
+from workers.methods.swaps.setting import READ, Setting, lowest_of, setting_of
 
 #: Shares of the whole job: swaps found, rules learned, attacked again.
 _SWAPPED, _LEARNED, _WRITTEN = 0.6, 0.85, 0.95
@@ -41,7 +44,7 @@ class SwapsRunner:
     """Finds swaps, makes them, and attacks the result."""
 
     #: Of what checkpoints hold.
-    algorithm = 2
+    algorithm = 3
 
     def warm(self) -> None:
         """Run a few made-up records through both searches."""
@@ -98,7 +101,7 @@ class SwapsRunner:
             decoys=decoys,
             bound=state.search.bound(),
             letter=cheapest(setting.plain, moves_needed(setting.plain)),
-            old=View(setting.rules, setting.membership),
+            old=View(setting.rules, setting.membership, setting.hiding.families),
             new=_view(state, job),
             classifiers=seen_through(
                 setting, job, exchange, ran.chosen.swaps, rng=job.rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
@@ -131,8 +134,7 @@ class SwapsRunner:
 
 
 def _search(setting: Setting, keys: Keys, job: JobContext) -> SwapSearch:
-    names = [repr(value) for value in setting.microfile.parameter_values]
-    return swap_search(setting.problem, setting.hiding, keys, setting.everybody, names, threads=job.threads)
+    return swap_search(setting.problem, setting.plain, setting.hiding, keys, setting.everybody, threads=job.threads)
 
 
 def _learn(
@@ -150,16 +152,18 @@ def _part(arrays: Arrays, prefix: str) -> Arrays:
 
 def _view(state: Swapping, job: JobContext) -> View | None:
     """What the rules learned anew see."""
-    setting = state.setting
+    setting, hiding = state.setting, state.setting.hiding
     if state.again is None:
         return None
-    rules = state.again.result().rules
-    share = (1.0 - _LEARNED) / 2
-    seen_by = attack(
-        setting.microfile,
+    learned = state.again.result()
+    rules = learned.rules[confidence_order(learned.metrics.relative_confidence_factor)]
+    fits = fitting(
+        len(hiding.parameter),
         setting.seen,
         rules,
         setting.alpha,
-        tick=lambda done: job.tick(_LEARNED + share * done, "attack again"),
+        lowest_of(setting.spec, setting.alpha),
+        tick=lambda done: job.tick(_LEARNED + (1.0 - _LEARNED) / 2 * done, "attack again"),
     )
-    return View(rules, seen_by.membership)
+    membership = np.where(members(fits.grade, setting.alpha), fits.grade, 0.0)
+    return View(rules, membership, families_of(fits, setting.alpha, hiding.alphas))

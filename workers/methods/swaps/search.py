@@ -1,7 +1,7 @@
 """A search for swaps, memetic or the cheapest assignment, behind one face."""
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,10 +12,13 @@ from app.errors import InfeasibleError
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes
-from workers.algorithms.groups.profile.ceilings import Bounded, bounding
 from workers.algorithms.groups.profile.decoys import Everybody, decoys
+from workers.algorithms.groups.profile.inconspicuous import Masked, View, masking
+from workers.algorithms.groups.rules.fits import fits
+from workers.algorithms.groups.rules.fuzzified import fuzzify
+from workers.algorithms.groups.rules.membership import Term
 from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
-from workers.algorithms.groups.swaps.effect import loosened, together
+from workers.algorithms.groups.swaps.effect import exactly, loosened, together
 from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
@@ -63,9 +66,11 @@ class SwapSearch:
 
     Attributes
     ----------
-    problem : its bounds are those asked for, or as drawn once they are.
+    problem : as asked for; once it is decided who leaves, with those as its only source records.
+    whole : as asked for, always.
     hiding, keys, everybody : what is looked at, what chooses, and the records that decoys are among.
-    bounding : bounds being drawn, used up by its steps; None once they are, or where the members alone are masked.
+    leaving : being decided who leaves, used up by its steps; None once it is, or where the members alone are masked.
+    decided : who leaves, and the cheapest swaps of them; None before, and where the members alone are masked.
     state : of `memetic`; None where the assignment is asked for, or before it begins.
     assigning : the assignment being found, used up likewise; None where it has not been begun, or is there.
     ran : the result, once it is there.
@@ -77,7 +82,9 @@ class SwapSearch:
     keys: Keys
     everybody: Everybody
     threads: int
-    bounding: Generator[None, None, Bounded] | None = None
+    whole: Problem
+    leaving: Generator[None, None, Masked] | None = None
+    decided: Masked | None = None
     state: MemeticState | None = None
     assigning: Generator[None, None, Swaps] | None = None
     ran: Ran | None = None
@@ -90,8 +97,8 @@ class SwapSearch:
     @property
     def progress(self) -> tuple[str, float]:
         """Stage with the figures of the newest generation, and share of the search that is done."""
-        if self.bounding is not None:
-            return "bounds", 0.0
+        if self.leaving is not None:
+            return "who leaves", 0.0
         if self.state is None:
             return "assignment", 1.0 if self.done else 0.0
         stage, share = memetic.progress(self.state)
@@ -114,8 +121,8 @@ class SwapSearch:
         try:
             if isinstance(self.spec.search, MemeticSearch) and state is None:
                 _refuse_too_large(self.problem, _request(self.spec.search, self.threads))
-            if self.bounding is not None:
-                return self._bound()
+            if self.leaving is not None:
+                return self._decide()
             if not isinstance(self.spec.search, MemeticSearch):
                 return self._assign()
             if state is None:
@@ -145,11 +152,12 @@ class SwapSearch:
         return found | {"key": np.frombuffer(self.keys.key, dtype=np.uint8)}
 
     def bound(self) -> Swaps:
-        """The cheapest way to move the same numbers under the bounds that it meets: no search can do better."""
+        """The cheapest way to move as many from each place and set of grades: no search can do better."""
         chosen = self.result().chosen.swaps
-        if self.state is None and not self.hiding.asked.ceilings:
+        if self.hiding.letter and self.state is None and not self.hiding.asked.ceilings:
             return chosen
-        return cheapest(loosened(self.problem, chosen), moves_made(self.problem, chosen))
+        problem = loosened(self.problem, chosen) if self.hiding.letter else exactly(self.whole, chosen)
+        return cheapest(problem, moves_made(problem, chosen))
 
     def decoys(self) -> Swaps:
         """Swaps between unmasked places, drawn until the masked ones stand out no more than without."""
@@ -166,15 +174,15 @@ class SwapSearch:
                 break
         return found
 
-    def _bound(self) -> "SwapSearch":
-        """Go on with the bounds; of an assignment they come with the swaps."""
+    def _decide(self) -> "SwapSearch":
+        """Go on with who leaves; of an assignment the swaps come with it."""
         try:
-            next(self.bounding)  # type: ignore[arg-type]
+            next(self.leaving)  # type: ignore[arg-type]
         except StopIteration as end:
-            found: Bounded = end.value
-            run = Run(found.swaps, None, None, 0, _NO_HISTORY)
+            decided: Masked = end.value
+            run = Run(decided.swaps, None, None, 0, _NO_HISTORY)
             ran = None if isinstance(self.spec.search, MemeticSearch) else Ran((run,), run)
-            return replace(self, bounding=None, problem=found.problem, ran=ran)
+            return replace(self, leaving=None, decided=decided, problem=decided.problem, ran=ran)
         return self
 
     def _assign(self) -> "SwapSearch":
@@ -196,14 +204,18 @@ class SwapSearch:
             Run(one.swaps, one.fitness, one.valid_share, one.completed, history)
             for one, history in zip(found.runs, found.history, strict=True)
         )
-        return Ran(runs, next(run for run, one in zip(runs, found.runs, strict=True) if one is found.best))
+        best = next(run for run, one in zip(runs, found.runs, strict=True) if one is found.best)
+        program = self.decided
+        if program is not None and not program.failures and not self.hiding.is_valid(self.problem, best.swaps):
+            best = Run(program.swaps, None, None, 0, _NO_HISTORY)  # its partners are elsewhere: arrivals tell
+        return Ran(runs, best)
 
     def resumed(self, arrays: Arrays) -> "SwapSearch":
         """The search where its checkpoint was taken."""
         found = self
         if "stream" not in arrays or not isinstance(self.spec.search, MemeticSearch):
             return found
-        while found.bounding is not None:
+        while found.leaving is not None:
             found = found.step()
         state = memetic.unpack(found.problem, _request(self.spec.search, self.threads), arrays)
         found = replace(found, state=state)
@@ -221,7 +233,7 @@ def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:
 
 
 def swap_search(
-    problem: Problem, hiding: Hiding, keys: Keys, everybody: Everybody, names: Sequence[str], *, threads: int
+    problem: Problem, plain: Problem, hiding: Hiding, keys: Keys, everybody: Everybody, *, threads: int
 ) -> SwapSearch:
     """Begin a search.
 
@@ -229,24 +241,28 @@ def swap_search(
     ----------
     problem
         What is asked, checked; its records in an order that does not follow the file's.
+    plain
+        With what is asked of the members alone: what its cheapest swaps cost is what the profile is compared with.
     hiding
         What is looked at.
     keys
-        What chooses; `names` of the places are what they know places by.
+        What chooses.
     everybody
         All records, for decoys.
     threads
         Runs computed at once.
     """
-    search = SwapSearch(hiding.spec, problem, hiding, keys, everybody, threads)
+    search = SwapSearch(hiding.spec, problem, hiding, keys, everybody, threads, problem)
     if hiding.letter:
         return search
+    return replace(search, leaving=_leaving(problem, plain, hiding, keys))
 
-    def uniform(place: int, alpha: float, draw: int) -> float:
-        return keys.share("bound", names[place], alpha, draw)
 
+def _leaving(problem: Problem, plain: Problem, hiding: Hiding, keys: Keys) -> Generator[None, None, Masked]:
+    letter = yield from finding(plain, moves_needed(plain))
+    view = View(hiding.families, hiding.parameter, hiding.judge, hiding.given, letter.distortion)
     capacities = _capacities(problem, hiding.asked.ceilings)
-    return replace(search, bounding=bounding(problem, hiding.bounds, hiding.look, uniform, capacities))
+    return (yield from masking(problem, view, lambda turn: keys.generator(f"leaving {turn}"), capacities))
 
 
 def _refuse_too_large(problem: Problem, request: MemeticRequest) -> None:
@@ -274,8 +290,9 @@ def _request(asked: MemeticSearch, threads: int) -> MemeticRequest:
 
 
 def warm_swaps() -> None:
-    """Swap a few made-up records by both searches."""
+    """Swap a few made-up records by both searches, and see how they fit rules."""
     rng = np.random.default_rng(0)
+    fits(fuzzify([rng.random(80)], [[Term("s", (0.2, 0.4))]]), np.array([[1]], dtype=np.int8), 0.5, 0.1)
     metric = Metric((1.0,), (1.0,))
     parameter, member = np.repeat(np.arange(4), 20), np.arange(80) < 12
     values = encode(metric, rng.random((80, 1)), rng.integers(0, 3, (80, 1)))

@@ -16,10 +16,11 @@ from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.problem import Problem, shuffled, without
 from workers.frames.telling_apart import ranked
 from workers.methods.context import JobContext
-from workers.methods.microfile.attack import Places, attack, check_auxiliary, no_records, vital_of
+from workers.methods.microfile.attack import Places, check_auxiliary, fitting, no_records, vital_of
 from workers.methods.microfile.given_model import learned_by, rules_by
 from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
-from workers.methods.swaps.hiding import Hiding, alphas_of
+from workers.methods.microfile.standings import judge_of
+from workers.methods.swaps.hiding import Hiding, alphas_of, families_of
 from workers.methods.swaps.keys import Keys
 from workers.methods.swaps.mask import encoded, masking, problem_of
 
@@ -108,13 +109,23 @@ def _read(spec: SwapsSpec, model: Model, job: JobContext) -> Microfile:
 def _hiding(
     spec: SwapsSpec, microfile: Microfile, seen: Fuzzified, rules: Rules, alpha: float, job: JobContext
 ) -> Hiding:
-    """Grades down to the lowest alpha that anybody looks at, and what is asked of them."""
-    lowest = min(alpha, *spec.profile, *GRID)
-    grades = attack(microfile, seen, rules, lowest, tick=lambda share: job.tick(READ * share, "read")).membership
+    """How records fit, down to the lowest alpha that anybody looks at, and what is asked of them."""
+    lowest, values = lowest_of(spec, alpha), Places(microfile.parameter_values)
+    fits = fitting(len(microfile.rows), seen, rules, alpha, lowest, tick=lambda share: job.tick(READ * share, "read"))
     groups = len(microfile.parameter_values)
-    crisp = np.bincount(microfile.parameter[members(grades, alpha)], minlength=groups)
-    asked = masking(spec, crisp, Places(microfile.parameter_values))
-    return Hiding(spec, asked, alphas_of(spec, alpha, asked), alpha, microfile.parameter, grades, groups)
+    crisp = np.bincount(microfile.parameter[members(fits.grade, alpha)], minlength=groups)
+    asked = masking(spec, crisp, values)
+    alphas = alphas_of(spec, alpha, asked)
+    judge = judge_of(
+        spec.outliers, tuple(one.element for one in asked.restrictions), values, low=spec.mask == "outliers"
+    )
+    counted = families_of(fits, alpha, alphas)
+    return Hiding(spec, asked, alphas, alpha, microfile.parameter, fits, counted, judge, groups)
+
+
+def lowest_of(spec: SwapsSpec, alpha: float) -> float:
+    """The lowest grade that anybody looks at."""
+    return min(alpha, *spec.profile, *GRID)
 
 
 def _problems(

@@ -13,6 +13,7 @@ Departure (science.md section 2): f divides by max(sum_notG, guard), 1 by defaul
 have infinite RCF and take over every search; the RCF that is reported is the true one. `guard` 0 is the paper's letter.
 """
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -189,17 +190,28 @@ def memberships(data: Fuzzified, rules: Rules, alpha: float, *, start: int = 0, 
     """
     checked = check_rules(rules, data)
     pattern.check_alpha(alpha)
+    stop = data.records if stop is None else stop
+    best = np.zeros(max(0, stop - start))
+    for begin, end, codes, table in coded(data, alpha, start, stop):
+        highest(checked, codes, table, alpha, best[begin - start : end - start])
+    return best
+
+
+def coded(
+    data: Fuzzified, alpha: float, start: int, stop: int
+) -> Iterator[tuple[int, int, NDArray[np.int32], FloatArray]]:
+    """Records as kernels take them, some at a time: from where to where, (V, n) codes, and the grades that they mean.
+
+    Grades below alpha are 0: no product with one of them reaches alpha.
+    """
     tables = [pattern.reduced(variable, alpha) for variable in data.variables]
     starts = np.cumsum([0, *(len(grades) for grades, _ in tables)])
     table = np.zeros((1 + int(data.terms.max()), starts[-1]))
-    for begin, (grades, _) in zip(starts, tables, strict=False):
-        table[: grades.shape[1], begin : begin + len(grades)] = grades.T
-    stop = data.records if stop is None else stop
-    best = np.zeros(max(0, stop - start))
+    for at, (grades, _) in zip(starts, tables, strict=False):
+        table[: grades.shape[1], at : at + len(grades)] = grades.T
     for begin in range(start, stop, _BLOCK):
         end = min(begin + _BLOCK, stop)
         codes = np.empty((len(tables), end - begin), dtype=np.int32)
         for place, (variable, (_, code)) in enumerate(zip(data.variables, tables, strict=True)):
             codes[place] = code[variable.codes[begin:end]] + starts[place]
-        highest(checked, codes, table, alpha, best[begin - start : end - start])
-    return best
+        yield begin, end, codes, table

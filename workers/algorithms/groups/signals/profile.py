@@ -1,4 +1,4 @@
-"""The profile of a group's rules: who fits them well, and who almost does, place by place (science.md section 7).
+"""Signals of a profile: who fits a group's rules well, and who almost does, place by place (science.md section 7).
 
 Notation
 --------
@@ -12,76 +12,45 @@ near_a      (P,)    records with a <= mu < alpha, for a below the group's alpha
 near_a / (n_alpha + 5)  how many there are to a member
 ==========  ======  ==========================================================================================
 
-Lowering the members at alpha leaves the shoulder: places that no longer stand out there are named by those who almost
-fit. Each of these signals is judged as the attack judges its own, by Thompson's tau.
+Lowering the members at alpha leaves the shoulder, those who almost fit, and the core, those who fit many rules: places
+that no longer stand out at alpha are named by either. `families` makes the signals, `criteria` judges them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.groups.signals.outliers import Outliers, thompson_tau
+from surebox_verify.core.types import FloatArray
 
-#: Alphas at which whoever looks below and above the group's own would look.
-GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: Alphas at which somebody would look who looks below and above the group's own.
+GRID: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Added to the members, so that a place with none has a ratio.
-_FEW = 5
+FEW: Final = 5
 
-SignalName = Literal["members", "sum", "near", "near_ratio"]
+SignalName = Literal[
+    "members",
+    "sum",
+    "near",
+    "near_ratio",
+    "rules",
+    "confident",
+    "members_share",
+    "rules_share",
+    "confident_share",
+    "outlier_count",
+]
 
 
 @dataclass(frozen=True)
 class ProfileSignal:
-    """One signal of the profile: what it counts, from which grade on, and its values (P,)."""
+    """One signal of the profile: what it counts, from which grade on, its values (P,), and of how many rules."""
 
     name: SignalName
     alpha: float
     values: FloatArray
-
-
-def profile(
-    parameter: IntArray, groups: int, grades: FloatArray, alpha: float, grid: Sequence[float] = GRID
-) -> tuple[ProfileSignal, ...]:
-    """All signals of the profile.
-
-    Parameters
-    ----------
-    parameter : (N,) int64, submicrofile of each in-range record, in [0, groups). Records of grade 0 may be left out.
-    groups : P.
-    grades : (N,), in [0, 1], not cut off at alpha.
-    alpha : where the group itself begins.
-    grid : alphas, above 0.
-
-    Notes
-    -----
-    O(N) for each alpha.
-    """
-    found = []
-    members = np.bincount(parameter[grades >= alpha], minlength=groups)
-    for a in grid:
-        inside = grades >= a
-        count = np.bincount(parameter[inside], minlength=groups).astype(np.float64)
-        total = np.bincount(parameter[inside], weights=grades[inside], minlength=groups).astype(np.float64)
-        found += [ProfileSignal("members", a, count), ProfileSignal("sum", a, total)]
-        if a < alpha:
-            near = count - members
-            found += [ProfileSignal("near", a, near), ProfileSignal("near_ratio", a, near / (members + _FEW))]
-    return tuple(found)
-
-
-def standing_out(
-    signals: Iterable[ProfileSignal], places: Iterable[int], *, alpha: float, robust: bool
-) -> tuple[tuple[ProfileSignal, frozenset[int]], ...]:
-    """Which of some places are outliers, high or low, of each signal; `alpha` is the significance."""
-    wanted = frozenset(places)
-    return tuple((one, wanted.intersection(_outliers(one, alpha=alpha, robust=robust).order)) for one in signals)
-
-
-def _outliers(signal: ProfileSignal, *, alpha: float, robust: bool) -> Outliers:
-    return thompson_tau(signal.values, alpha=alpha, robust=robust)
+    rules: int | None = None
 
 
 def precision(values: FloatArray, places: Iterable[int], *, largest: bool = True) -> float:

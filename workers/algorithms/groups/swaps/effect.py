@@ -39,6 +39,14 @@ def loosened(problem: Problem, swaps: Swaps) -> Problem:
     return replace(problem, bounds=bounds, floors=np.minimum(problem.floors, left))
 
 
+def exactly(problem: Problem, swaps: Swaps) -> Problem:
+    """The problem with bounds that leave in each nested set of a source as many as some swaps leave, or fewer."""
+    bounds = np.full_like(problem.bounds, -1)
+    places = np.unique(problem.source_code)
+    bounds[:, places] = counts_after(problem, swaps)[:, places]
+    return replace(problem, bounds=bounds, floors=np.zeros_like(problem.floors))
+
+
 def together(parts: tuple[Swaps, ...], first: int | None = None) -> Swaps:
     """Swaps side by side; `first` keeps so many of them."""
     names = Swaps.__dataclass_fields__
