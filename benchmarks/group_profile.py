@@ -4,7 +4,7 @@
 
 For each state: rules by exhaustive search on all other states, `mask: "outliers"`, default profile and decoys, numbers
 as ordinal attributes or all as categories, run as the service runs it, without the service. Told are the figures of the
-attack that follows: signals of the profile out of which a masked place stands, the precision@m of the best of twelve
+attack that follows: signals of the profile that expose a masked place, the precision@m of the best of twelve
 signals (members, near-members and their ratio at 0.1 to 0.4), highest or lowest first, beside the 95 % quantile of the
 same under random labels, distortion beside that of the letter, and classifiers. CPU seconds of one process.
 """
@@ -37,7 +37,7 @@ def quantile(signals: list[ProfileSignal], count: int) -> float:
 
 
 def twelve(file: dict) -> list[ProfileSignal]:
-    found = {(one["name"], one["alpha"]): one["values"] for one in file["signals"]}
+    found = {(one["name"], one["alpha"]): one["values"] for one in file["signals"] if one["rules"] is None}
     return [ProfileSignal(*key, np.array(found[key])) for key in TWELVE]
 
 
@@ -70,7 +70,7 @@ def state(folder: Path, wanted: str, search: str, metric: str) -> None:
     audit = {"method": "group_profile", "model_job_id": "model", "places": places}
     before, after = (bench.run(audit | which).result["files"][0] for which in (
         {"dataset_ids": ["home"]}, {"release_ids": ["masked"]}))  # fmt: skip
-    standing = sum(bool(one["found"]) for one in after["signals"])
+    standing = sum(bool(one["exposed"]) for one in after["signals"])
     start = time.process_time()
     seen = bench.run({"method": "swap_detection", "model_job_id": "model", "places": places, "drop": GIVING_AWAY,
                       "dataset_ids": ["home"]}).result["files"][0]  # fmt: skip
