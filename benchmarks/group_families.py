@@ -79,6 +79,9 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
     outliers = thompson_tau(crisp, alpha=0.01, robust=True)
     usual = int(np.delete(crisp, list(outliers.order)).max())
     masked = tuple(place for place in outliers.indexes if crisp[place] > usual)
+    if not masked:
+        print("|", name, "| nothing stands out |", flush=True)
+        return
     asked = [Restriction(place, usual, max(int(crisp[place]), usual + 10)) for place in masked]
     plain = build(codes, groups, member, values, metric, asked)
     letter = cheapest(plain, moves_needed(plain))

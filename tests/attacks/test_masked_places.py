@@ -155,7 +155,8 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
         figures(
             state=float(target), masked=len(masked), places=len(result["sizes"]), valid=float(result["valid"]),
             exposed_before=len(list(exposed(before, masked))), exposed_after=len(list(exposed(after, masked))),
-            most_deviations=max(map(abs, deviations(after, masked))), distortion_ratio=result["distortion"] / result["letter_distortion"],
+            most_deviations=max(map(abs, deviations(after, masked))),
+            distortion_ratio=result["distortion"] / result["letter_distortion"],
             unused_rules_exposed_before=len(list(exposed(strange[0], masked))),
             unused_rules_exposed_after=len(list(exposed(strange[1], masked))),
         )  # fmt: skip

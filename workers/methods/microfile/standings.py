@@ -33,7 +33,7 @@ def told(standing: Standing, places: tuple[int, ...]) -> dict[str, Any]:
 
 
 def findings(audit: str, where: str, standings: Iterable[Standing], places: tuple[int, ...]) -> Iterator[Finding]:
-    """A finding for each signal that tells, and which places: those that stand out, else the one that is farthest out."""
+    """A finding for each signal that tells, and which places: those that stand out, else the one farthest out."""
     judged = tuple(standings)
     if lying_low := sum(not one.low and not one.not_low for one in judged):
         detail = (
