@@ -125,19 +125,26 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         outliers_after=outliers.indexes,
         runs=tuple(_run(done, one) for one in done.ran.runs),
         generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
-        attack_again=AttackAgain(
-            old_rules=_again(spec, alpha, kind, done, done.old),
-            new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
-            learned=done.learned,
-            profile=tuple(_look(standings, done)),
-            new_profile=() if done.new is None else tuple(_look(_standings(done, done.new), done)),
-            classifiers=done.classifiers,
-        ),
+        attack_again=_attack_again(spec, alpha, kind, done, standings),
         telltale_columns=dict(done.inconsistent_dependencies),
         swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),
         swap_list_complete=len(chosen.source) + len(done.decoys.source) <= LISTED_SWAPS,
     )
     return made.model_dump(mode="json")
+
+
+def _attack_again(
+    spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, standings: tuple[Standing, ...]
+) -> AttackAgain:
+    """What old and new rules and classifiers see of the protected file; `standings` are the old rules'."""
+    return AttackAgain(
+        old_rules=_again(spec, alpha, kind, done, done.old),
+        new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
+        learned=done.learned,
+        profile=tuple(_look(standings, done)),
+        new_profile=() if done.new is None else tuple(_look(_standings(done, done.new), done)),
+        classifiers=done.classifiers,
+    )
 
 
 def _standings(done: Swapped, view: View) -> tuple[Standing, ...]:
