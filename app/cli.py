@@ -2,10 +2,10 @@
 
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +14,11 @@ from app.cli_certificates import cli as certificate_commands
 from app.cli_certificates import provenance, signing_keys
 from app.cli_families import families, owners
 from app.cli_operations import cli as operation_commands
-from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, open_database, require
+from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, names_folder, open_database, require
 from app.errors import CannotStartError, SureboxError
+
+if TYPE_CHECKING:
+    from app.auth.keys import KeyInfo
 
 #: What the extra `worker` brings and nothing else does.
 WORKER_PACKAGES = ("numba", "numpy", "polars", "pyarrow", "scipy")
@@ -148,7 +151,7 @@ def migrate() -> None:
     """Bring the database of DATABASE_URL to the newest revision. Safe to run at any time, also twice at once."""
     from app.embedded.prepare import migrate as bring_up_to_date
 
-    bring_up_to_date(load_settings())
+    _warn(bring_up_to_date(load_settings()))
 
 
 @cli.command(hidden=True)
@@ -160,7 +163,7 @@ def prepare(*, admin_key: Annotated[bool, typer.Option("--admin-key")] = False) 
 
     settings = load_settings()
     create_database(settings.database_url)
-    bring_up_to_date(settings)
+    _warn(bring_up_to_date(settings))
     check_at_start(settings)
     if admin_key:
         typer.echo(create_admin_key(settings, now=datetime.now(UTC)))
@@ -195,6 +198,11 @@ def demo(
         raise CannotStartError(str(error)) from error
 
 
+def _warn(said: str | None) -> None:
+    if said is not None:
+        typer.echo(said, err=True)
+
+
 @keys.command("create")
 def create(
     owner: Annotated[str, typer.Option(help="Who the key belongs to: it sees this owner's objects only.")],
@@ -203,12 +211,16 @@ def create(
         list[str],
         typer.Option(help="What it may do: datasets:write, jobs:read, …, or admin; may be given several times."),
     ],
+    expires_days: Annotated[
+        float | None, typer.Option(min=0.001, help="It works for so long [default: for ever].")
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Make a key and print it. It is shown this once only."""
     from app.auth.keys import create_key
 
     settings, database = open_database(data_dir)
+    now = datetime.now(UTC)
     scopes = [part.strip() for value in scope for part in value.split(",")]
     info, key = create_key(
         database=database,
@@ -216,7 +228,8 @@ def create(
         owner=owner,
         scopes=scopes,
         name=name,
-        now=datetime.now(UTC),
+        now=now,
+        expires_at=None if expires_days is None else now + timedelta(days=expires_days),
     )
     typer.echo(f"{info.id} for {info.owner} ({', '.join(info.scopes)}); the key, shown this once:", err=True)
     typer.echo(key)
@@ -227,14 +240,56 @@ def list_all(
     owner: Annotated[str | None, typer.Option(help="Only the keys of this owner.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """List keys, revoked ones too: id, owner, name, scopes, when made, when revoked."""
-    from app.auth.keys import list_keys
+    """List keys, revoked ones too: id, owner, name, scopes, when made, whether valid, last use, expiry, secret."""
+    from app.auth.keys import check_secret, list_keys, name_of
 
-    _, database = open_database(data_dir)
+    settings, database = open_database(data_dir)
+    present = name_of(check_secret(settings.server_secret))
     for info in list_keys(database=database, owner=owner):
-        revoked = f"revoked {info.revoked_at:%Y-%m-%dT%H:%M:%SZ}" if info.revoked_at else "valid"
-        made = f"{info.created_at:%Y-%m-%dT%H:%M:%SZ}"
-        typer.echo("\t".join([info.id, info.owner, info.name, ",".join(info.scopes), made, revoked]))
+        typer.echo("\t".join(_shown(info, present=present)))
+
+
+def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
+    """A key as a line of the list."""
+    state = "valid"
+    if info.revoked_at:
+        state = f"revoked {_instant(info.revoked_at)}"
+    elif info.expires_at and info.expires_at < datetime.now(UTC):
+        state = f"expired {_instant(info.expires_at)}"
+    return [
+        *(info.id, info.owner, info.name, ",".join(info.scopes), _instant(info.created_at), state),
+        f"used {_instant(info.used_at)}" if info.used_at else "never used",
+        f"expires {_instant(info.expires_at)}" if info.expires_at else "does not expire",
+        "present secret" if info.hashed_under == present else "former or unknown secret",
+    ]
+
+
+@keys.command("rotate-secret")
+def rotate_secret(
+    overlap_days: Annotated[float, typer.Option(min=0, help="How long the former secret is known beside it.")] = 30.0,
+    data_dir: DataDir = None,
+) -> None:
+    """Have another server secret. Keys go on: each is stored under the new one when it is used in the overlap."""
+    from app.auth.keys import new_secret
+    from app.embedded.folder import DataFolder
+
+    settings = load_settings()
+    if names_folder(settings, data_dir):
+        folder = DataFolder(data_dir or DEFAULT_DATA_DIR)
+        folder.change_server_secret(new_secret(), until=datetime.now(UTC) + timedelta(days=overlap_days))
+        told = f"the new secret holds from then on, the former for {overlap_days:g} days beside it."
+        typer.echo(f"Start the service again: {told}", err=True)
+        return
+    typer.echo(
+        "Set SUREBOX_PREVIOUS_SERVER_SECRET to what SUREBOX_SERVER_SECRET is, and SUREBOX_SERVER_SECRET to this, for\n"
+        "all processes, and restart them. Take the former away once `surebox keys list` shows no key under it:",
+        err=True,
+    )
+    typer.echo(new_secret())
+
+
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 @keys.command("revoke")

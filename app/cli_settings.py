@@ -60,6 +60,7 @@ def running_settings(data_dir: Path) -> "Settings":
 def load_settings() -> "Settings":
     """Read the settings; an invalid one is named, its value is not shown."""
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from app.settings import get_settings
 
@@ -68,6 +69,8 @@ def load_settings() -> "Settings":
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
         raise CannotStartError(f"The settings are not valid: {wrong}") from None
+    except SettingsError as error:
+        raise CannotStartError(f"The settings are not valid: {error}") from None
 
 
 def is_external(settings: "Settings") -> bool:

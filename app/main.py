@@ -21,7 +21,7 @@ from app.api.rates import Rates
 from app.api.start import include_start
 from app.api.surface import include_routes
 from app.auth.authenticator import Authenticator
-from app.auth.keys import check_secret
+from app.auth.keys import secrets_of
 from app.db.notifications import Notifications
 from app.db.session import Database
 from app.observability.job_metrics import JobMetrics
@@ -49,12 +49,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         When the settings do not suffice to serve.
     """
     settings = settings or get_settings()
-    secret = check_secret(settings.server_secret)
+    secrets = secrets_of(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.api_threads
-        async with _resources(settings, secret) as resources:
+        async with _resources(settings, secrets) as resources:
             app.state.resources = resources
             app.state.metrics.registry.register(jobs := JobMetrics(resources.database))
             yield
@@ -82,8 +82,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 @asynccontextmanager
-async def _resources(settings: Settings, secret: bytes) -> AsyncIterator[Resources]:
-    database = Database(settings.database_url, pool_size=settings.database_pool_size)
+async def _resources(settings: Settings, secrets: tuple[bytes, ...]) -> AsyncIterator[Resources]:
+    database = Database(
+        settings.database_url, pool_size=settings.database_pool_size, timeout=settings.database_timeout_seconds
+    )
     rates = Rates(settings)
     try:
         async with Notifications(database, max_waiters=settings.max_waiters) as notifications:
@@ -94,7 +96,7 @@ async def _resources(settings: Settings, secret: bytes) -> AsyncIterator[Resourc
                 queue=JobQueue(settings),
                 notifications=notifications,
                 limiter=rates,
-                authenticator=Authenticator(database=database, secret=secret),
+                authenticator=Authenticator(database=database, secrets=secrets),
                 clock=lambda: datetime.now(UTC),
             )
     finally:

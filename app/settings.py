@@ -5,12 +5,15 @@ under their customary names ``DATABASE_URL``, ``REDIS_URL`` and ``STORAGE_URL``.
 environment; everything else is handed a :class:`Settings`.
 """
 
+import os
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import AliasChoices, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 
 class Settings(BaseSettings):
@@ -43,6 +46,16 @@ class Settings(BaseSettings):
     previous_server_secret: SecretStr = Field(
         default=SecretStr(""),
         description="While SUREBOX_SERVER_SECRET is being changed, the former one: workers seal anew.",
+    )
+    s3_access_key_id: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("AWS_ACCESS_KEY_ID", "SUREBOX_S3_ACCESS_KEY_ID"),
+        description="Credentials of S3, where the client does not find them by itself.",
+    )
+    s3_secret_access_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("AWS_SECRET_ACCESS_KEY", "SUREBOX_S3_SECRET_ACCESS_KEY"),
+        description="The same.",
     )
     signing_key_file: Path | None = Field(
         default=None, description="Private keys that sign certificates, in PEM (Ed25519, PKCS 8), newest first."
@@ -119,7 +132,11 @@ class Settings(BaseSettings):
     result_hours: float | None = Field(
         default=None, gt=0, description="How long finished jobs keep restricted results (default: until deleted)."
     )
-    worker_memory_bytes: int | None = Field(default=None, gt=0, description="RLIMIT_DATA of a worker's child.")
+    worker_memory_bytes: int | None = Field(
+        default=None,
+        ge=2_000_000_000,
+        description="RLIMIT_DATA of a worker's child; libraries and threads take 1.6 GB before a job's data.",
+    )
     release_cache_bytes: int = Field(
         default=256_000_000, ge=0, description="Of releases that questions were asked of, kept by each worker process."
     )
@@ -138,13 +155,70 @@ class Settings(BaseSettings):
     warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_json: bool = Field(default=True, description="One JSON object per log line; false for reading by eye.")
+    database_timeout_seconds: float = Field(
+        default=4.0, gt=0, description="What Postgres has not answered the API by then is 503."
+    )
     database_pool_size: int = Field(default=10, gt=0, description="Connections one process keeps open to Postgres.")
     api_threads: int = Field(default=40, gt=0, description="Threads of one API process for blocking work.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - there is none
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - ours names each file
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then variables, then files that variables name."""
+        return init_settings, env_settings, SecretFiles(settings_cls)
 
     @property
     def visibility_timeout(self) -> timedelta:
         """Above the hard limit: a task that outlives it would be started a second time while the first runs."""
         return timedelta(seconds=self.job_time_limit_seconds + 600)
+
+
+#: Settings that are secrets or hold one: each may stand in a file, which its variable with `_FILE` behind it names.
+SECRETS = (
+    "database_url", "redis_url", "server_secret", "previous_server_secret", "s3_access_key_id", "s3_secret_access_key",
+)  # fmt: skip
+
+
+class SecretFiles(PydanticBaseSettingsSource):
+    """Reads `<VARIABLE>_FILE`: a secret of the environment can be read by every process of the same user."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The content of the file, without the newline at its end."""
+        if field_name in SECRETS:
+            for variable in variables_of(field, field_name):
+                path = os.environ.get(f"{variable}_FILE")
+                if path:
+                    return _content(f"{variable}_FILE", path), _key(field, field_name), False
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """All that there are."""
+        read = (self.get_field_value(field, name) for name, field in self.settings_cls.model_fields.items())
+        return {name: value for value, name, _ in read if value is not None}
+
+
+def variables_of(field: FieldInfo, name: str) -> list[str]:
+    """The variables that a field is read from."""
+    alias = field.validation_alias
+    return [str(each) for each in alias.choices] if isinstance(alias, AliasChoices) else [f"SUREBOX_{name.upper()}"]
+
+
+def _key(field: FieldInfo, name: str) -> str:
+    return variables_of(field, name)[0] if isinstance(field.validation_alias, AliasChoices) else name
+
+
+def _content(variable: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingsError(f"the file that {variable} names cannot be read: {reason}") from None
 
 
 @lru_cache(maxsize=1)

@@ -2,14 +2,14 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from app.auth.keys import PREFIX, digest_of
+from app.auth.keys import PREFIX, digest_of, name_of
 from app.auth.principal import Principal
 from app.db.repositories import api_keys
 from app.db.session import Database
@@ -51,9 +51,9 @@ class TtlCache(Generic[V]):
 class Authenticator:
     """Finds the holder of a key; known and unknown keys are remembered apart, so that guesses evict nobody."""
 
-    def __init__(self, *, database: Database, secret: bytes, size: int = 10_000) -> None:
+    def __init__(self, *, database: Database, secrets: Sequence[bytes], size: int = 10_000) -> None:
         self._database = database
-        self._secret = secret
+        self._secrets = tuple(secrets)
         self._known: TtlCache[Principal] = TtlCache(size=size, ttl=TTL_SECONDS)
         self._unknown: TtlCache[bool] = TtlCache(size=size, ttl=TTL_SECONDS)
         self._limiter = anyio.CapacityLimiter(_LOOKUPS)  # its own threads: long uploads must not delay a lookup
@@ -68,21 +68,27 @@ class Authenticator:
         UnavailableError
             The key is not cached and the database cannot be reached.
         """
-        digest = digest_of(_bearer(authorization), secret=self._secret)
+        key = _bearer(authorization)
+        digest = digest_of(key, secret=self._secrets[0])
         known = self._known.get(digest)
         if known is not None:
             return known
         if self._unknown.get(digest) is None:
-            found = await anyio.to_thread.run_sync(self._look_up, digest, limiter=self._limiter)
+            digests = [digest, *(digest_of(key, secret=former) for former in self._secrets[1:])]
+            found = await anyio.to_thread.run_sync(self._look_up, digests, limiter=self._limiter)
             if found is not None:
                 self._known.put(digest, found)
                 return found
             self._unknown.put(digest, True)
-        raise UnauthorizedError("the API key is unknown or revoked")
+        raise UnauthorizedError("the API key is unknown, revoked or expired")
 
-    def _look_up(self, digest: bytes) -> Principal | None:
+    def _look_up(self, digests: list[bytes]) -> Principal | None:
+        """Who holds the key; under a former secret of the service it is stored under the present one from now on."""
         with self._database.read() as connection:
-            holder = api_keys.by_digest(connection, digest=digest)
+            holder = api_keys.by_digest(connection, digests=digests)
+            if holder is not None and (holder.unnoted or holder.digest != digests[0]):
+                under = name_of(self._secrets[0])
+                api_keys.note_use(connection, key_id=holder.id, digest=digests[0], hashed_under=under)
         return None if holder is None else Principal(owner=holder.owner, key_id=holder.id, scopes=holder.scopes)
 
 

@@ -19,12 +19,21 @@ from app.db.repositories import api_keys
 from app.db.repositories.api_keys import KeyInfo
 from app.db.session import Database
 from app.errors import CannotStartError, FieldError, InvalidError
+from app.settings import Settings
 
-__all__ = ["KeyInfo", "check_secret", "create_key", "digest_of", "list_keys", "revoke_key"]
+__all__ = [
+    "KeyInfo", "check_secret", "create_key", "digest_of", "list_keys", "name_of", "new_secret", "revoke_key",
+    "secrets_of",
+]  # fmt: skip
 
 PREFIX: Final = "sb_"
 LEAST_SECRET: Final = 32
 _LONGEST_NAME: Final = 200
+
+
+def new_secret() -> str:
+    """A secret for a service."""
+    return secrets.token_urlsafe(48)
 
 
 def check_secret(secret: SecretStr) -> bytes:
@@ -45,13 +54,38 @@ def check_secret(secret: SecretStr) -> bytes:
     return value.encode()
 
 
+def secrets_of(settings: Settings) -> tuple[bytes, ...]:
+    """The secrets under which keys are looked up: the present one, then the former one while that is known.
+
+    Raises
+    ------
+    CannotStartError
+        When the present one is shorter than 32 characters.
+    """
+    previous = settings.previous_server_secret.get_secret_value()
+    present = check_secret(settings.server_secret)
+    return (present, previous.encode()) if previous else (present,)
+
+
+def name_of(secret: bytes) -> bytes:
+    """What tells a secret from others; says nothing of it."""
+    return hmac.digest(secret, b"surebox: name of the secret of keys", "sha256")[:8]
+
+
 def digest_of(key: str, *, secret: bytes) -> bytes:
     """HMAC-SHA256 of a key: what is stored and looked up."""
     return hmac.digest(secret, key.encode(), "sha256")
 
 
 def create_key(
-    *, database: Database, secret: SecretStr, owner: str, scopes: Sequence[str], name: str, now: datetime
+    *,
+    database: Database,
+    secret: SecretStr,
+    owner: str,
+    scopes: Sequence[str],
+    name: str,
+    now: datetime,
+    expires_at: datetime | None = None,
 ) -> tuple[KeyInfo, str]:
     """Make a key for an owner.
 
@@ -65,12 +99,20 @@ def create_key(
     InvalidError
         Unknown or no scopes, an empty owner or name.
     """
+    under = check_secret(secret)
     info = KeyInfo(
-        id=new_id("key"), owner=owner, name=name, scopes=_checked(scopes, owner, name), created_at=now, revoked_at=None
+        id=new_id("key"),
+        owner=owner,
+        name=name,
+        scopes=_checked(scopes, owner, name),
+        created_at=now,
+        revoked_at=None,
+        expires_at=expires_at,
+        hashed_under=name_of(under),
     )
     key = PREFIX + secrets.token_urlsafe(32)
     with database.unit_of_work() as unit:
-        api_keys.add(unit.connection, info=info, digest=digest_of(key, secret=check_secret(secret)))
+        api_keys.add(unit.connection, info=info, digest=digest_of(key, secret=under))
     return info, key
 
 

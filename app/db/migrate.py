@@ -4,6 +4,9 @@ from importlib.resources import files
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
 
 
 def config(database_url: str) -> Config:
@@ -14,9 +17,35 @@ def config(database_url: str) -> Config:
     return made
 
 
-def upgrade(database_url: str, *, revision: str = "head") -> None:
-    """Bring the database to the newest revision, or a named one; safe to call from several processes at once."""
-    command.upgrade(config(database_url), revision)
+def upgrade(database_url: str, *, revision: str = "head") -> str | None:
+    """Bring the database to the newest revision, or a named one; safe to call from several processes at once.
+
+    Returns
+    -------
+    str or None
+        The revision of a newer version that the database is at: migrations only add, so this version goes on with it.
+    """
+    made = config(database_url)
+    newer = unknown_revision(made)
+    if newer is None:
+        command.upgrade(made, revision)
+    return newer
+
+
+def unknown_revision(made: Config) -> str | None:
+    """The revision that the database is at, if this version does not know it."""
+    engine = create_engine(made.attributes["database_url"].replace("postgresql://", "postgresql+psycopg://", 1))
+    try:
+        with engine.connect() as connection:
+            heads = MigrationContext.configure(connection).get_current_heads()
+    finally:
+        engine.dispose()
+    return next((head for head in heads if not knows(head, made)), None)
+
+
+def knows(revision: str, made: Config) -> bool:
+    """Whether this version has a revision among its migrations."""
+    return revision in {script.revision for script in ScriptDirectory.from_config(made).walk_revisions()}
 
 
 def check(database_url: str) -> None:

@@ -43,7 +43,12 @@ class Subscription:
         self._news = asyncio.Event()
 
     def publish(self, snapshot: JobSnapshot | None) -> None:
-        """Hand over what was read; None means that the job is no longer there."""
+        """Hand over what was read; None means that the job is no longer there.
+
+        What is as it was is no news: a reader of a job that waits would otherwise never hear that the stream lives.
+        """
+        if snapshot is not None and snapshot == self.snapshot:
+            return
         self.snapshot = snapshot or self.snapshot
         self.gone = snapshot is None
         self._news.set()

@@ -6,6 +6,7 @@ reads: it saves two round trips.
 """
 
 import select
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,11 @@ from app.errors import InvalidError, StorageFullError, UnavailableError
 
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
 __all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
+
+
+#: How long nobody asks again once Postgres has stood still.
+_STANDSTILL_SECONDS = 1.0
+_SERVER_FIRST_SECONDS = 0.5
 
 
 class UnitOfWork:
@@ -40,25 +46,38 @@ class UnitOfWork:
 
 
 class Database:
-    """A pool of connections to one Postgres."""
+    """A pool of connections to one Postgres.
 
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    Parameters
+    ----------
+    url, pool_size
+        Which one, and how many connections are kept.
+    timeout
+        Seconds in which it answers each statement, by its own clock and by ours: a server that stands still keeps no
+        time. None: as long as it takes.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 10, timeout: float | None = None) -> None:
         self.url = url
+        self._timeout = timeout
+        self._stands_until = 0.0
         self.engine: Engine = create_engine(
             url.replace("postgresql://", "postgresql+psycopg://", 1),
             pool_size=pool_size,
             max_overflow=pool_size,
-            pool_timeout=10,
+            pool_timeout=10 if timeout is None else timeout,
             hide_parameters=True,  # an error's text must not quote what somebody's row holds
-            connect_args={"connect_timeout": 5, "options": "-c timezone=UTC -c lock_timeout=10s"},
+            connect_args=_connection_options(timeout),
         )
+        if timeout is not None:
+            event.listen(self.engine, "do_connect", self._connect)
         self._autocommit = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self.engine, "checkout", _refuse_closed)
 
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """One transaction, committed at the end of the block, rolled back when it raises."""
-        with _unavailable(), self.engine.begin() as connection:
+        with self._answering(), self.engine.begin() as connection:
             unit = UnitOfWork(connection)
             yield unit
         unit.run_after()
@@ -66,7 +85,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection for single reads, each its own snapshot."""
-        with _unavailable(), self._autocommit.connect() as connection:
+        with self._answering(), self._autocommit.connect() as connection:
             yield connection
 
     @contextmanager
@@ -77,9 +96,59 @@ class Database:
             with frozen.begin():
                 yield frozen
 
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Once it has stood still, whoever comes within the next second is refused at once: threads are few."""
+        if time.monotonic() < self._stands_until:
+            raise UnavailableError("the database does not answer; try again in a moment", retry_after=2)
+        with _unavailable():
+            yield
+
+    def _connect(self, _dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
+        connection = TimedConnection.connect(*arguments, **options)
+        if self._timeout is not None:  # the server speaks first, where it can: one slow statement is no standstill
+            connection.limit = self._timeout + _SERVER_FIRST_SECONDS
+        connection.on_standstill = self._note_standstill
+        return connection
+
+    def _note_standstill(self) -> None:
+        self._stands_until = time.monotonic() + _STANDSTILL_SECONDS
+
     def close(self, *, forked: bool = False) -> None:
         """Close the pool; in a forked child the parent's connections are left alone."""
         self.engine.dispose(close=not forked)
+
+
+class TimedConnection(psycopg.Connection[Any]):
+    """A connection that gives up on a server that does not answer, and closes: nobody knows what it would say."""
+
+    limit: float | None = None
+    on_standstill: Callable[[], None] = staticmethod(lambda: None)
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Wait for the server, for so long only."""
+        try:
+            return super().wait(gen, interval, self.limit if timeout is None else timeout)
+        except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - what `wait` is documented to raise
+            self.on_standstill()
+            self.pgconn.finish()
+            raise psycopg.OperationalError("the server does not answer") from error
+
+
+def _connection_options(timeout: float | None) -> dict[str, Any]:
+    """What libpq and the server are told: a peer that is gone is noticed, a lock is not waited for for ever."""
+    seconds = 10.0 if timeout is None else timeout
+    limits = {"timezone": "UTC", "lock_timeout": f"{int(seconds * 1_000)}ms"}
+    if timeout is not None:
+        limits["statement_timeout"] = limits["lock_timeout"]
+    return {
+        "connect_timeout": 5 if timeout is None else max(2, int(timeout) - 1),
+        "options": " ".join(f"-c {name}={value}" for name, value in limits.items()),
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 2,
+        "tcp_user_timeout": 10_000,
+    }
 
 
 def on_rollback(connection: Connection, action: Callable[[], None]) -> None:

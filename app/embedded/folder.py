@@ -9,7 +9,7 @@ import socket
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +18,8 @@ from app.errors import CannotStartError
 #: As long as the longest socket name in the folder, `.s.PGSQL.5432`.
 PROBE = ".probe.socket"
 SHORT_PREFIX = "surebox-"
+#: How long a server secret is known after an operator has set another one.
+OVERLAP = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,21 @@ class DataFolder:
             os.close(self._lock)
             self._lock = None
 
-    def secrets(self) -> Secrets:
-        """Return the secrets; make them on the first start."""
+    def secrets(self, *, given: str = "") -> Secrets:
+        """Return the secrets; make them on the first start.
+
+        Parameters
+        ----------
+        given
+            A server secret that the operator has set. If it is another one than before, that one is known beside it
+            for a while.
+        """
         try:
-            return Secrets(**json.loads(self._secrets.read_text(encoding="utf-8")))
+            known = Secrets(**json.loads(self._secrets.read_text(encoding="utf-8")))
+            if not given or given == known.server_secret:
+                return known
+            self.change_server_secret(given, until=datetime.now(UTC) + OVERLAP)
+            return self.secrets()
         except FileNotFoundError:
             if self.postgres.exists():
                 raise CannotStartError(
@@ -153,7 +166,7 @@ class DataFolder:
                 ) from None
         except (ValueError, TypeError) as error:
             raise CannotStartError(f"{self._secrets} cannot be read. Put it back from a backup.") from error
-        made = Secrets(server_secret=secrets.token_urlsafe(48), postgres_password=secrets.token_urlsafe(32))
+        made = Secrets(server_secret=given or secrets.token_urlsafe(48), postgres_password=secrets.token_urlsafe(32))
         write_private(self._secrets, json.dumps(asdict(made)))
         return made
 

@@ -22,6 +22,7 @@ from app.embedded.postgres import PostgresServer
 from app.embedded.supervisor import Command, Supervisor
 from app.errors import CannotStartError
 from app.processes.tied import tied_to_parent
+from app.settings import get_settings
 
 LOOK_SECONDS = 0.1
 TRIM_SECONDS = 60.0
@@ -88,7 +89,8 @@ class Launcher:
             self.folder.leave()
 
     def _start(self) -> None:
-        secrets = self.folder.secrets()
+        settings = get_settings()
+        secrets = self.folder.secrets(given=settings.server_secret.get_secret_value())
         self.folder.make_signing_key()
         for path in (self.folder.scratch, self.folder.logs):
             path.mkdir(mode=0o700, exist_ok=True)
@@ -105,7 +107,8 @@ class Launcher:
             "REDIS_URL": broker.url(),
             "STORAGE_URL": self.folder.storage_url,
             "SUREBOX_SERVER_SECRET": secrets.server_secret,
-            "SUREBOX_PREVIOUS_SERVER_SECRET": secrets.previous(datetime.now(UTC)),
+            "SUREBOX_PREVIOUS_SERVER_SECRET": settings.previous_server_secret.get_secret_value()
+            or secrets.previous(datetime.now(UTC)),
             "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
             "SUREBOX_STAGING_DIR": str(self.folder.scratch),
         }
@@ -144,8 +147,10 @@ class Launcher:
         if process.returncode != 0:
             reason = (err.strip().splitlines() or ["no message"])[-1]
             raise CannotStartError(f"The database could not be prepared: {reason}")
+        for line in err.strip().splitlines():
+            self.say(line)
         if with_key:
-            self.folder.write_admin_key(out.strip())
+            self.folder.write_admin_key(out.strip().splitlines()[-1])
 
     def _finish(self, process: subprocess.Popen[str]) -> tuple[str, str]:
         deadline = time.monotonic() + PREPARE_SECONDS

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from app.db import copying
-from app.db.migrate import upgrade
+from app.db.migrate import config, knows, upgrade
 from app.db.repositories import expiry, installation
 from app.db.session import Database
 from app.errors import CannotStartError
@@ -41,8 +41,8 @@ def verified(folder: Path) -> Manifest:
         more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
         raise CannotStartError(f"{folder} is not what was written: {', '.join(wrong[:_NAMED])}{more}")
     unknown = sorted(copying.table_names(manifest.tables))
-    if unknown:
-        raise CannotStartError(f"{folder} was made by a newer version of Surebox, with tables {', '.join(unknown)}")
+    if unknown or not knows(manifest.revision, config("")):
+        raise CannotStartError(f"{folder} was made by a newer version of Surebox: restore it with that version")
     return manifest
 
 

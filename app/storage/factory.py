@@ -29,6 +29,18 @@ def _open_s3(settings: Settings, *, bucket: str, prefix: str) -> Storage:
     from app.storage.s3 import S3Storage
 
     try:
-        return S3Storage(bucket=bucket, prefix=prefix, endpoint=settings.s3_endpoint, allow_http=settings.s3_allow_http)
+        return S3Storage(
+            bucket=bucket,
+            prefix=prefix,
+            endpoint=settings.s3_endpoint,
+            allow_http=settings.s3_allow_http,
+            credentials=_credentials(settings),
+        )
     except ImportError as error:
         raise CannotStartError("S3 storage needs the extra: pip install 'surebox[s3]'") from error
+
+
+def _credentials(settings: Settings) -> dict[str, str]:
+    """Those that the settings name; without them the client looks where AWS tools do."""
+    named = {"access_key_id": settings.s3_access_key_id, "secret_access_key": settings.s3_secret_access_key}
+    return {name: secret.get_secret_value() for name, secret in named.items() if secret is not None}

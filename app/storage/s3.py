@@ -7,7 +7,7 @@ killed process leaves is not an object and invisible here: a lifecycle rule of t
 The client runs threads of its own, which do not survive a fork: open the storage in the process that uses it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,10 +29,19 @@ _FULL_CODES = ("XMinioStorageFull", "InsufficientStorage", "QuotaExceeded")
 class S3Storage:
     """Objects of a bucket, below a prefix."""
 
-    def __init__(self, *, bucket: str, prefix: str = "", endpoint: str | None = None, allow_http: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        bucket: str,
+        prefix: str = "",
+        endpoint: str | None = None,
+        allow_http: bool = False,
+        credentials: Mapping[str, str] | None = None,
+    ) -> None:
         from obstore.store import S3Store
 
         options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint}
+        options |= credentials or {}
         self._store = S3Store(
             bucket,
             prefix=prefix or None,

@@ -4,7 +4,7 @@ import secrets
 import socket
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -85,7 +85,7 @@ def test_a_revoked_key_stops_working_within_the_cache(api: Api, monkeypatch: pyt
     assert not revoke_key(database=api.database, key_id=info.id, now=datetime.now(UTC)), "revoked before"
 
 
-def test_known_and_unknown_keys_cost_one_query_in_the_cache_time(api: Api) -> None:
+def test_known_and_unknown_keys_are_looked_up_once_in_the_cache_time_and_use_is_noted_once_an_hour(api: Api) -> None:
     queries: list[str] = []
     engine = api.app.state.resources.database.engine
     event.listen(engine, "before_cursor_execute", lambda *args: queries.append(args[2]))
@@ -94,7 +94,8 @@ def test_known_and_unknown_keys_cost_one_query_in_the_cache_time(api: Api) -> No
         for _ in range(5):
             assert client.get("/v1/nope").status_code == 404
             assert stranger.get(ABSENT).status_code == 401
-    assert len([query for query in queries if "api_key" in query]) == 2
+    asked = [query.split()[0] for query in queries if "api_key" in query]
+    assert sorted(asked) == ["SELECT", "SELECT", "UPDATE"]
 
 
 def test_the_cache_is_bounded_and_safe_under_threads() -> None:
@@ -148,6 +149,37 @@ def test_keys_are_listed_by_owner_and_checked_when_made(database_url: str) -> No
         ):
             with pytest.raises(InvalidError):
                 create_key(**make, **wrong)
+    finally:
+        database.close()
+
+
+def test_keys_outlive_a_change_of_the_secret_that_they_are_used_in(start: Any, database_url: str) -> None:
+    changed = {"database_url": database_url, "server_secret": "n" * 40}
+    with start(database_url=database_url) as api:
+        used, unused = api.make_key(), api.make_key()
+    for more, expected in (({"previous_server_secret": SECRET}, 404), ({}, 404)):
+        with start(**changed, **more) as api, api.client(used) as client:
+            assert client.get(ABSENT).status_code == expected
+    with start(**changed) as api, api.client(unused) as client:
+        assert client.get(ABSENT).status_code == 401
+
+
+def test_a_key_works_until_it_expires_and_its_last_use_is_known(start: Any, database_url: str) -> None:
+    database = Database(database_url, pool_size=1)
+    make: dict[str, Any] = {"database": database, "secret": SecretStr(SECRET), "owner": "a", "scopes": ["admin"]}
+    now = datetime.now(UTC)
+    try:
+        _, over = create_key(**make, name="over", now=now, expires_at=now - timedelta(seconds=1))
+        _, still = create_key(**make, name="still", now=now, expires_at=now + timedelta(hours=1))
+        with start(database_url=database_url) as api:
+            for key, status in ((over, 401), (still, 404)):
+                with api.client(key) as client:
+                    answer = client.get(ABSENT)
+                    assert answer.status_code == status, answer.text
+        known = {key.name: key for key in list_keys(database=database)}
+        assert known["over"].used_at is None
+        assert known["still"].used_at is not None
+        assert known["still"].used_at >= now - timedelta(seconds=1)
     finally:
         database.close()
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app.embedded.folder import DataFolder
 from tests import patient
 from tests.embedded.test_cli import assert_one_line, surebox
 from tests.methods.asking import ended, succeed, upload
@@ -130,8 +131,10 @@ def test_what_was_backed_up_while_jobs_ran_is_all_there_after_the_machine_was_lo
 
 def test_a_restored_database_learns_what_was_published_after_the_backup(place: Path) -> None:
     folder = place / "new"
+    assert surebox("keys", "rotate-secret", "--data-dir", str(folder)).returncode == 0
     with serving(folder, **HASTY) as service, service.client() as client:
-        assert client.get("/v1/datasets").status_code == 200
+        assert client.get("/v1/datasets").status_code == 200, "keys go on under another secret"
+        assert "present secret" in surebox("keys", "list", "--data-dir", str(folder)).stdout
         held_back = succeed(client, boxes(upload(client, table(9))["id"]))
         assert client.get(f"/v1/releases/{held_back['release_id']}").json()["state"] == "draft"
         refused = client.post(f"/v1/releases/{held_back['release_id']}/publish")
@@ -150,8 +153,9 @@ def test_a_restored_database_learns_what_was_published_after_the_backup(place: P
     restored = surebox("restore", str(place / "older"), "--data-dir", str(folder))
     assert restored.returncode == 0, restored.stderr
     assert "2 publications of after the backup are known again" in restored.stderr
-    with serving(folder, **HASTY) as service, service.client() as client:
+    with serving(folder, **HASTY, SUREBOX_SERVER_SECRET="v" * 40) as service, service.client() as client:
         assert downloads(client) == published
+        assert DataFolder(folder).secrets().server_secret == "v" * 40
         assert surebox("provenance", "verify", "--data-dir", str(folder)).stdout == head
         assert surebox("publishing", "status", "--data-dir", str(folder)).stdout == "releases are published\n"
         for job in forgotten:

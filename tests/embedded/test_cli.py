@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.embedded.postgres import PostgresServer
 from tests.service import bare_environment
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +84,48 @@ def test_a_database_that_cannot_be_reached_is_named_without_the_password() -> No
     done = surebox("migrate", DATABASE_URL="postgresql://surebox:very-secret@127.0.0.1:1/surebox")
     assert_one_line(done, "DATABASE_URL", "127.0.0.1")
     assert "very-secret" not in done.stderr
+
+
+def test_a_wrong_password_is_told_in_words_of_ours(own_postgres: PostgresServer) -> None:
+    url = own_postgres.tcp_url("postgres")
+    done = surebox("migrate", DATABASE_URL=url.replace(own_postgres.password, "wrong-password"))
+    assert_one_line(done, "the server refuses the password of user surebox", "127.0.0.1", str(own_postgres.port))
+    assert not any(word in done.stderr for word in ("FATAL", "connection failed", "wrong-password", "psycopg"))
+    absent = surebox("migrate", DATABASE_URL=own_postgres.tcp_url("absent"))
+    assert_one_line(absent, "the server has no database absent")
+    assert_one_line(surebox("migrate", DATABASE_URL="postgresql://u:secret@[::1"), "is not an address of Postgres")
+
+
+def test_a_limit_below_what_a_worker_needs_is_refused_with_the_least() -> None:
+    done = surebox("worker", SUREBOX_WORKER_MEMORY_BYTES="500000000")
+    assert_one_line(done, "worker_memory_bytes", "2000000000")
+
+
+def test_every_secret_may_stand_in_a_file(database_url: str, redis_url: str, tmp_path: Path) -> None:
+    given = {
+        "DATABASE_URL": database_url, "REDIS_URL": redis_url, "SUREBOX_SERVER_SECRET": "s" * 40,
+        "SUREBOX_PREVIOUS_SERVER_SECRET": "p" * 40, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+    }  # fmt: skip
+    files = {}
+    for name, value in given.items():
+        (tmp_path / name).write_text(value + "\n")
+        files[f"{name}_FILE"] = str(tmp_path / name)
+    code = (
+        "from app.settings import SECRETS, get_settings; import json; s = get_settings();"
+        "print(json.dumps({n: getattr(v, 'get_secret_value', lambda: v)() for n in SECRETS for v in [getattr(s, n)]}))"
+    )
+    environment = bare_environment(PYTHONPATH=str(ROOT), **files)
+    done = subprocess.run([sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True)
+    assert sorted(json.loads(done.stdout).values()) == sorted(given.values()), done.stderr
+    made = surebox("keys", "create", "--owner", "o", "--name", "n", "--scope", "admin", "--expires-days", "7", **files)
+    assert made.stdout.startswith("sb_"), made.stderr
+    listed = surebox("keys", "list", **files).stdout.strip().split("\t")
+    assert (listed[5], listed[6], listed[8]) == ("valid", "never used", "present secret")
+    assert listed[7].startswith("expires 2")
+    wins = surebox("keys", "list", **files, SUREBOX_SERVER_SECRET="t" * 40).stdout
+    assert "former or unknown secret" in wins, "the variable itself wins"
+    gone = surebox("keys", "list", **{**files, "SUREBOX_SERVER_SECRET_FILE": str(tmp_path / "absent")})
+    assert_one_line(gone, "SUREBOX_SERVER_SECRET_FILE", "No such file")
 
 
 @pytest.mark.parametrize("command", ["serve", "worker", "housekeeping"])

@@ -3,8 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import psutil
 import pytest
 import redis
 
@@ -13,6 +15,8 @@ from app.embedded.postgres import PostgresServer
 from tests.faults.rig import Process, Rig, steps, wait_until
 from tests.servers import Databases
 
+#: Five, and what a busy machine adds.
+STILL_SECONDS = 8.0
 BOXES = {"method": "boxes", "columns": ["age", "hours"], "k": 5, "partition": "fast"}
 
 
@@ -118,6 +122,42 @@ def test_postgres_killed_and_started_again_costs_a_running_job_nothing(
     assert len(rig.rows("SELECT id FROM release")) == 1
     assert all_alive(rig.started)
     assert worker.process.poll() is None
+
+
+def test_while_postgres_stands_still_every_request_is_503_within_seconds_and_all_goes_on_after_it(
+    rig_on: Callable[..., Rig], own_postgres: PostgresServer, redis_url: str
+) -> None:
+    rig = rig_on(Databases(own_postgres).fresh(), redis_url)
+    _, address = rig.api()
+    job_id, spec = rig.submit(), BOXES | {"dataset_id": rig.dataset()}
+    assert own_postgres.process is not None
+    server = psutil.Process(own_postgres.process.pid)
+    took: list[float] = []
+
+    def asked(client: httpx.Client, *, submit: bool) -> int:
+        began = time.monotonic()
+        path = "/v1/anonymizations" if submit else f"/v1/jobs/{job_id}"
+        answer = client.request("POST" if submit else "GET", path, json=spec if submit else None)
+        took.append(time.monotonic() - began)
+        return answer.status_code
+
+    with rig.client(address) as client:
+        assert asked(client, submit=False) == httpx.codes.OK
+        stopped = [server, *server.children(recursive=True)]
+        for process in stopped:
+            process.suspend()
+        try:
+            took.clear()
+            with ThreadPoolExecutor(60) as pool:  # more than the API has threads
+                answers = list(pool.map(lambda number: asked(client, submit=number % 2 == 0), range(60)))
+            answers += [asked(client, submit=True), asked(client, submit=False)]
+            assert set(answers) == {httpx.codes.SERVICE_UNAVAILABLE}
+            assert max(took) < STILL_SECONDS, sorted(took)[-5:]
+        finally:
+            for process in reversed(stopped):
+                process.resume()
+        wait_until(lambda: asked(client, submit=False) == httpx.codes.OK)
+        assert asked(client, submit=True) == httpx.codes.ACCEPTED
 
 
 def all_alive(processes: list[Process]) -> bool:

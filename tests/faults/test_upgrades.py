@@ -3,10 +3,13 @@
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from alembic.script import ScriptDirectory
 
+from app.db import migrate
 from tests import patient
 from tests.faults.rig import ROOT, Rig, steps, wait_until
 from tests.probe.contract import NewerProbeSpec
@@ -84,6 +87,60 @@ def test_a_worker_of_the_commit_before_ends_its_job_and_leaves_a_newer_one_to_ot
             assert int(ran["worker"].rpartition(":")[2]) in children
     environment = Path(f"/proc/{old.pid}/environ").read_bytes()
     assert f"PYTHONPATH={previous}\0".encode() in environment
+
+
+ADDS = """
+from alembic import op
+import sqlalchemy as sa
+
+revision = 'newer'
+down_revision = {head!r}
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column('job', sa.Column('of_a_newer_version', sa.Text(), server_default='x', nullable=False))
+    op.create_table('of_a_newer_version', sa.Column('id', sa.Text(), primary_key=True))
+"""
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """The sources as they are, and one migration more."""
+    folder = tmp_path / "newer"
+    for name in ("app", "workers", "migrations", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (head,) = ScriptDirectory.from_config(migrate.config("")).get_heads()
+    (folder / "migrations" / "versions" / "9999_newer.py").write_text(ADDS.format(head=head))
+    return folder
+
+
+def test_an_older_version_goes_on_with_the_database_of_a_newer_one_and_back(rig: Rig, newer: Path) -> None:
+    def migrated(sources: Path) -> str:
+        command = [sys.executable, "-P", "-m", "app.cli", "migrate"]
+        environment = rig.environment() | {"PYTHONPATH": str(sources)}
+        done = subprocess.run(command, env=environment, cwd=sources, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    rig.housekeeping()
+    waiting = rig.submit()
+    assert "newer" not in migrated(newer)
+    assert rig.row("SELECT of_a_newer_version FROM job WHERE id = %s", waiting) == {"of_a_newer_version": "x"}
+    assert "revision newer of a newer version of Surebox. Migrations only add" in migrated(ROOT)
+    old = rig.worker()
+    rig.wait(waiting, "succeeded")
+    _, address = rig.api()
+    with rig.client(address) as client:
+        assert client.get(f"/v1/jobs/{waiting}").raise_for_status().json()["state"] == "succeeded"
+        begun = rig.submit(steps=40, step_seconds=0.1)
+        wait_until(lambda: rig.job(begun)["state"] == "running", what=old.text())
+        assert "newer version" not in migrated(newer)
+        old.process.terminate()
+        rig.worker(PYTHONPATH=str(newer))
+        assert rig.wait(begun, "succeeded")["attempt"] <= 2
+        assert client.get(f"/v1/jobs/{begun}").raise_for_status().json()["state"] == "succeeded"
 
 
 def test_a_job_goes_on_from_a_checkpoint_of_its_own_algorithm_only(rig: Rig) -> None:

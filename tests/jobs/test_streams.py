@@ -117,6 +117,22 @@ def test_silence_is_broken_by_comments(service: Service, monkeypatch: pytest.Mon
                 comments += next(lines).startswith(":")
 
 
+def test_a_job_that_waits_is_silent_but_for_comments_however_often_it_is_read_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.notifications.SAFETY_SECONDS", 0.05)
+    monkeypatch.setattr("app.api.streams.KEEPALIVE_SECONDS", 0.5)
+    with service.client() as client:
+        job_id = service.submit(client, service.dataset())
+        with client.stream("GET", f"/v1/jobs/{job_id}/events", timeout=20) as stream:
+            lines = (line for line in stream.iter_lines() if line.startswith((":", "event:")))
+            assert next(lines) == "event: state"
+            told = [next(lines) for _ in range(3)]
+            assert all(line.startswith(":") for line in told), told
+            service.run(job_id)
+            assert "event: state" in lines
+
+
 def test_streams_are_capped_per_owner_and_given_back(serve: Callable[..., Service]) -> None:
     service = serve(max_streams=2)
     with service.client() as ada, service.client("bea") as bea:

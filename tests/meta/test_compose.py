@@ -87,6 +87,14 @@ def test_a_service_knows_its_settings(name: str) -> None:
     assert {"DATABASE_URL", "REDIS_URL", "STORAGE_URL", "SUREBOX_SERVER_SECRET"} <= set(given)
 
 
+def test_no_password_stands_on_a_command_line() -> None:
+    for name, service in compose.services(compose.SECRETS).items():
+        command = service.get("command", [])
+        line = command[-1] if command[:1] == ["sh"] else " ".join(command)
+        program = line.rpartition("exec ")[2]
+        assert not any(word in program for word in (*compose.SECRETS, *compose.SECRETS.values())), name
+
+
 def test_the_start_is_gated_by_health() -> None:
     all_services = compose.services(compose.SECRETS)
     for name in OURS:

@@ -1,9 +1,10 @@
 """API keys. `by_digest` is the one question that is not scoped by owner: it finds the owner."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from app.db.models.api_key import api_key
 
@@ -18,10 +19,19 @@ class KeyInfo:
     scopes: tuple[str, ...]
     created_at: datetime
     revoked_at: datetime | None
+    expires_at: datetime | None = None
+    used_at: datetime | None = None
+    hashed_under: bytes | None = None
 
 
-_SHOWN = (api_key.c.id, api_key.c.owner, api_key.c.name, api_key.c.scopes, api_key.c.created_at, api_key.c.revoked_at)
-_BY_DIGEST = select(api_key.c.id, api_key.c.owner, api_key.c.scopes)
+_SHOWN = tuple(api_key.c[each.name] for each in fields(KeyInfo))
+_NOW = func.clock_timestamp()
+_WORKS = (api_key.c.revoked_at.is_(None), api_key.c.expires_at.is_(None) | (api_key.c.expires_at > _NOW))
+#: The last use is noted to the hour: a write a request would cost more than the request.
+_UNNOTED = api_key.c.used_at.is_(None) | (api_key.c.used_at < _NOW - timedelta(hours=1))
+_BY_DIGEST = select(api_key.c.id, api_key.c.owner, api_key.c.scopes, api_key.c.digest, _UNNOTED.label("unnoted")).where(
+    *_WORKS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,8 @@ class KeyHolder:
     id: str
     owner: str
     scopes: frozenset[str]
+    digest: bytes
+    unnoted: bool
 
 
 def add(connection: Connection, *, info: KeyInfo, digest: bytes) -> None:
@@ -43,14 +55,22 @@ def add(connection: Connection, *, info: KeyInfo, digest: bytes) -> None:
             scopes=list(info.scopes),
             created_at=info.created_at,
             digest=digest,
+            expires_at=info.expires_at,
+            hashed_under=info.hashed_under,
         )
     )
 
 
-def by_digest(connection: Connection, *, digest: bytes) -> KeyHolder | None:
-    """The holder of a key that is not revoked."""
-    row = connection.execute(_BY_DIGEST.where(api_key.c.digest == digest, api_key.c.revoked_at.is_(None))).one_or_none()
-    return None if row is None else KeyHolder(id=row.id, owner=row.owner, scopes=frozenset(row.scopes))
+def by_digest(connection: Connection, *, digests: Sequence[bytes]) -> KeyHolder | None:
+    """The holder of a key that works, by its digest under any of the service's secrets."""
+    row = connection.execute(_BY_DIGEST.where(api_key.c.digest.in_(digests))).first()
+    return None if row is None else KeyHolder(**{**row._mapping, "scopes": frozenset(row.scopes)})  # noqa: SLF001
+
+
+def note_use(connection: Connection, *, key_id: str, digest: bytes, hashed_under: bytes) -> None:
+    """The key was used, and its digest is under the service's present secret from now on."""
+    values = {"used_at": _NOW, "digest": digest, "hashed_under": hashed_under}
+    connection.execute(update(api_key).where(api_key.c.id == key_id).values(**values))
 
 
 def scopes_of(connection: Connection, *, key_id: str) -> frozenset[str] | None:
