@@ -70,14 +70,20 @@ def test_no_single_record_moves_a_unit_however_far_off_it_is(far: float) -> None
     assert units(other, 5.0).tolist() == units(x, 5.0).tolist()
 
 
-@pytest.mark.parametrize(("few", "unit"), [(777.0, 100.0), (123_456.0, 10_000.0), (2.0, 0.1)])
-def test_of_what_fewer_than_k_have_a_unit_tells_the_magnitude_only(few: float, unit: float) -> None:
+@pytest.mark.parametrize("few", [777.0, 123_456.0, 2.0])
+def test_of_what_fewer_than_k_have_a_unit_tells_nothing(few: float) -> None:
     x = np.zeros((1000, 1))
-    x[[5, 90, 700]] = few  # deviation: few * sqrt(0.003 * 0.997)
-    assert units(x, 5.0).tolist() == [unit]
+    x[[5, 90, 700]] = few
+    assert units(x, 5.0).tolist() == [1.0]
+
+
+def test_what_k_have_and_less_than_a_share_of_all_has_a_unit() -> None:
+    x = np.zeros((2000, 1))
+    x[:7] = 777.0  # of 2,000 ten are the share
+    assert units(x, 5.0) == pytest.approx([777.0 * np.sqrt(0.0035 * 0.9965)], rel=0.05)
 
 
 def test_a_few_records_have_units_too() -> None:
     assert units(np.array([[3.0]]), 1.0).tolist() == [1.0]
-    assert units(np.array([[0.0], [30.0]]), 2.0).tolist() == [10.0]
+    assert units(np.array([[0.0], [30.0]]), 2.0).tolist() == [15.0]
     assert units(np.array([[0.0], [30.0]]), 1.0).tolist() == [15.0]

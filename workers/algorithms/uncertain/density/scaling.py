@@ -18,6 +18,7 @@ import numpy as np
 from surebox_verify.core.extremes import extremes
 from surebox_verify.core.moments import moments
 from surebox_verify.core.types import FloatArray
+from workers.algorithms.core.winsorized import winsorized
 
 FLOOR = 0.05
 _TAIL = 0.005  # share of the records at either end whose distance does not count
@@ -53,16 +54,16 @@ def units(x: FloatArray, k: float | FloatArray) -> FloatArray:
     -----
     Units are published, and a plain standard deviation can be one person's doing: of 1,000 records with one far off it
     is his distance over sqrt(1000). So values beyond the m-th smallest and the m-th largest count as these, with m at
-    least k and 0.5 % of the records. A column that this leaves constant gets the power of ten nearest its deviation:
-    a magnitude, and nothing more.
+    least k and 0.5 % of the records. Of a column that this leaves constant m is k; where that does too, fewer than k
+    records differ, and the unit is 1: even the magnitude of a deviation would be theirs.
     """
     size = len(x)
     tail = min(max(math.ceil(np.max(k)), math.ceil(_TAIL * size)), size)
     ordered = np.partition(x, (tail - 1, size - tail), axis=0)
     clipped = _deviation(np.clip(x, ordered[tail - 1], ordered[size - tail]))  # constant where the ends overlap
-    plain = _deviation(x)
-    magnitude = 10.0 ** np.round(np.log10(np.where(plain > 0.0, plain, 1.0)))
-    return np.where(clipped > 0.0, rounded(np.maximum(clipped, 1e-300), 2), magnitude)
+    if not clipped.all():
+        clipped = np.where(clipped > 0.0, clipped, _deviation(winsorized(x, math.ceil(np.max(k)))))
+    return np.where(clipped > 0.0, rounded(np.maximum(clipped, 1e-300), 2), 1.0)
 
 
 def _deviation(x: FloatArray) -> FloatArray:
