@@ -225,8 +225,8 @@ class BoxesSpec(ReleasingSpec):
     )
     weights: ReleasedWeights = Field(
         default=ReleasedWeights.BOX,
-        description="`box`: rows carry the mean weight of their box; `row`: their own, which identifies like a kept "
-        "column: it is put among `keep`, and k counts it with all of these (`count_keep`).",
+        description="`box`: rows carry an interval that holds the mean weight of their box; `row`: their own, which "
+        "identifies like a kept column: it is put among `keep`, and k counts it with all of these (`count_keep`).",
     )
     missing: MissingValues = Field(
         default=MissingValues.REFUSE,

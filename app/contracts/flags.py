@@ -73,8 +73,9 @@ class Flag(StrEnum):
     SURVEY_WEIGHTS = (
         "survey-weights",
         (
-            "Rows carry design weights: the mean of their box or, as `weights` says, their own. Weights say how a "
-            "person was sampled, and who knows those of the others of a box knows the last one's."
+            "Rows carry design weights: an interval that holds the mean of their box or, as `weights` says, their own. "
+            "Weights say how a person was sampled; who knows those of the others of a box knows the last one's within "
+            "the interval."
         ),
     )
     WEIGHED = ("weighed", "Records of rare boxes count less, by the column `weight`.")

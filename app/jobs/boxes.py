@@ -105,7 +105,9 @@ def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]
         if declared is not None and declared.hierarchy is not None:
             yield name
         yield f"{name}_set"
-    if spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
+    if spec.survey_weight is not None and spec.weights is ReleasedWeights.BOX:
+        yield from ("weight_mean_lo", "weight_mean_hi")
+    elif spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
         yield "weight"
     if spec.rare_records is RareRecords.MARK:
         yield "core"

@@ -53,6 +53,7 @@ class PublishedBoxes:
     counts : (B,), records in each.
     sets : d matrices (B, m_j), S_j of each box; a row without any value where the box's records have none.
     survey : (B,), mean design weight of each box's records; None where records have none.
+    survey_ends : (B,) each, ends of the interval that holds it, whose middle `survey` is; None where it is known.
     means : (B, n) each, ends of the intervals that hold the means of the boxes' records, NaN where there is none; None
         where the release has bounds only.
     """
@@ -63,6 +64,7 @@ class PublishedBoxes:
     sets: tuple[BoolArray, ...] = field(default=(), kw_only=True)
     survey: FloatArray | None = field(default=None, kw_only=True)
     means: tuple[FloatArray, FloatArray] | None = field(default=None, kw_only=True)
+    survey_ends: tuple[FloatArray, FloatArray] | None = field(default=None, kw_only=True)
 
     @property
     def centre(self) -> FloatArray:

@@ -15,12 +15,12 @@ import pyarrow as pa
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import Question, asked, computing
-from surebox_verify.released.boxes import boxes_of
+from surebox_verify.released.boxes import WEIGHT, WEIGHT_ENDS, boxes_of
 from surebox_verify.released.codebooks import codebooks_of
 
 __all__ = ["bounded_columns", "certify"]
 
-_LO, _HI, _SET, _MEAN, _WEIGHT = "_lo", "_hi", "_set", "_mean", "weight"
+_LO, _HI, _SET, _MEAN = "_lo", "_hi", "_set", "_mean"
 
 
 def certify(
@@ -41,8 +41,9 @@ def certify(
     statistics : such as ``mean(age)`` or ``regression(income, age)``.
     columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`, or
         `<column>_set`, but those of texts in an order: a file does not say it.
-    weight : the column of the rows' weights, where the release is weighed; False where it is not. By default a column
-        `weight` beside the bounds is refused, for it may be either.
+    weight : True where rows weigh what the column `weight` says, or, of a survey, boxes an interval about it
+        (`weight_mean_lo`, `weight_mean_hi`); the column's name where it has another; False where rows are not
+        weighed. By default such columns beside the bounds are refused, for they may have been kept.
     means : whether `<column>_mean_lo` and `<column>_mean_hi` hold the means of the boxes' records, which make ranges
         narrower. The release's `content` says whether they do: they may be columns that were kept.
     ddof : 1 for the sample form of variances, standard deviations and covariances.
@@ -69,14 +70,19 @@ def certify(
         msg = "this is no release of boxes: it has no column `box`, or no pair of columns `…_lo`, `…_hi`"
         raise UnreadableError(msg)
     if weight is None and _beside(table.column_names, bounded):
-        msg = "the column `weight` may be the weights of the rows or a column that was kept: say which (`weight`)"
+        msg = "`weight`, or `weight_mean_lo`, may be of the rows' weights or one that was kept: say which (`weight`)"
         raise UnreadableError(msg)
     questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
-    weights = _WEIGHT if weight is True else weight or None
+    weights = weights_in(table.column_names) if weight is True else weight or None
     boxes = boxes_of(_plain(table, bounded, weights), names, weight=weights, means=means)
     classed = [name for name in boxes.nominal if name in table.column_names]
     books = codebooks_of(boxes, {"nominal": dict(nominal or {})}, classed=classed)
     return finished(computing(boxes, questions, books=books, by_value=True))
+
+
+def weights_in(names: Sequence[str]) -> str | tuple[str, str]:
+    """The column of the rows' weights in a file, or both ends of the intervals of boxes'."""
+    return WEIGHT_ENDS if set(WEIGHT_ENDS) <= set(names) else WEIGHT
 
 
 def bounded_columns(names: Sequence[str]) -> list[str]:
@@ -85,7 +91,12 @@ def bounded_columns(names: Sequence[str]) -> list[str]:
     return [
         name[: name.rindex("_")]
         for place, name in enumerate(names)
-        if (name.endswith(_LO) and name.removesuffix(_LO) + _HI in there and not _averages(name, names[:place]))
+        if (
+            name.endswith(_LO)
+            and name.removesuffix(_LO) + _HI in there
+            and name != WEIGHT_ENDS[0]
+            and not _averages(name, names[:place])
+        )
         or name.endswith(_SET)
     ]
 
@@ -118,11 +129,12 @@ def _table(frame: Any) -> pa.Table:
         raise UnreadableError(msg) from None
 
 
-def _plain(table: pa.Table, names: Sequence[str], weight: str | None) -> pa.Table:
+def _plain(table: pa.Table, names: Sequence[str], weight: str | tuple[str, str] | None) -> pa.Table:
     """What is read, as all of pyarrow takes it: polars has texts as views, pandas days as instants."""
     ends = (_LO, _HI, _SET, _MEAN + _LO, _MEAN + _HI)
+    weights = {weight} if isinstance(weight, str) else set(weight or ())
     of_boxes = {"box", *(name + end for name in names for end in ends)}
-    table = table.select([name for name in table.column_names if name in of_boxes or name == weight])
+    table = table.select([name for name in table.column_names if name in of_boxes or name in weights])
     fields = [(each.name, _plain_type(each.type) if each.name in of_boxes else each.type) for each in table.schema]
     plain = table.cast(pa.schema(fields))
     for name, kind in fields:
@@ -147,4 +159,4 @@ def _beside(names: Sequence[str], bounded: Sequence[str]) -> bool:
     after = list(names).index(last) + 1
     if after + 1 < len(names) and names[after] == bounded[-1] + _MEAN + _LO:
         after += 2
-    return after < len(names) and names[after] == _WEIGHT
+    return after < len(names) and names[after] in {WEIGHT, WEIGHT_ENDS[0]}

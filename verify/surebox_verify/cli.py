@@ -85,11 +85,11 @@ def _certify(arguments: list[str]) -> int:
     parser.add_argument("--statistic", action="append", required=True, help="such as 'mean(age)'; may be repeated")
     parser.add_argument("--ddof", type=int, choices=(0, 1), default=0, help="1 for sample forms, divisor N - 1")
     weighed = parser.add_mutually_exclusive_group()
-    weighed.add_argument("--weighed", action="store_true", help="the column `weight` has the weights of the rows")
-    weighed.add_argument("--not-weighed", action="store_true", help="the column `weight` is one that was kept")
+    weighed.add_argument("--weighed", action="store_true", help="`weight`, or `weight_mean_lo` and `_hi`, have weights")
+    weighed.add_argument("--not-weighed", action="store_true", help="these columns were kept")
     parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` hold the means of the boxes")
     given = parser.parse_args(arguments)
-    from surebox_verify.certify import bounded_columns, certify
+    from surebox_verify.certify import bounded_columns, certify, weights_in
     from surebox_verify.core.errors import UndefinedStatisticError
     from surebox_verify.released.files import format_of, names_in, numbers
 
@@ -98,7 +98,9 @@ def _certify(arguments: list[str]) -> int:
     names = bounded_columns(there)
     ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if given.means else ()))
     bounds = [f"{name}_{end}" for name in names for end in ends]
-    weight = ["weight"] if "weight" in there and not given.not_weighed else []
+    weights = weights_in(there)
+    wanted = set() if given.not_weighed else {weights} if isinstance(weights, str) else set(weights)
+    weight = [name for name in there if name in wanted]
     table = numbers(data, file_format, [name for name in there if name in {"box", *bounds, *weight}])
     try:
         found = certify(

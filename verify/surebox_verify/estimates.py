@@ -22,6 +22,7 @@ from surebox_verify.core.statistics import OF_MOMENTS, Kind, Statistic, undefine
 from surebox_verify.counted import Guess, counted_work, guesses, may_be_empty
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine
+from surebox_verify.ranges.moment_regression import moment_regression_work
 from surebox_verify.ranges.objectives import Kind as PairKind
 from surebox_verify.ranges.pairs import EFFORT, content_work, correlation_work, covariance_work
 from surebox_verify.ranges.reaching import Bounds, reached
@@ -205,12 +206,13 @@ def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Wo
     """Guaranteed ranges; yields passes over the boxes as they are made."""
     first = used[0]
     if kind == "regression":
-        return (yield from regression_work(used, effort))
+        work = regression_work if first.mass.ends is None else moment_regression_work
+        return (yield from work(used, effort))
     if kind == "correlation":
         return (yield from correlation_work(first, used[1], effort))
     if kind == "mean":
         return (first.mean,)
-    records = int(first.mass.of_box.sum())
+    records = int(first.mass.counts.sum())
     if kind == "covariance":
         (found,) = yield from covariance_work(first, used[1], effort)
         return (sample_form(found, records, ddof),)

@@ -28,6 +28,7 @@ from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.contents import ContentColumn, content_column
 from surebox_verify.ranges.mass import Mass, mass_of
+from surebox_verify.ranges.masses import with_masses
 from surebox_verify.ranges.members import ValueSets, held_in, ranges_of_ranks, sets_of_values
 
 
@@ -56,11 +57,13 @@ class Reading:
     ----------
     boxes, meaning : what is published.
     weights : (B,), w; None where all records count 1.
+    weight_ends : (B,) each, of the intervals that hold w, which is their middle; None where it is known.
     """
 
     boxes: PublishedBoxes
     meaning: Meaning
     weights: FloatArray | None = None
+    weight_ends: tuple[FloatArray, FloatArray] | None = None
     _ready: dict[Axis, BoxColumn] = field(default_factory=dict)
     _sides: dict[Axis, Side] = field(default_factory=dict)
     _contents: dict[Axis, ContentColumn] = field(default_factory=dict)
@@ -80,7 +83,7 @@ class Reading:
     @cached_property
     def mass(self) -> Mass:
         """What boxes count for."""
-        return mass_of(self.counts, self.weights)
+        return mass_of(self.counts, self.weights, self.weight_ends)
 
     @cached_property
     def share(self) -> FloatArray:
@@ -92,9 +95,11 @@ class Reading:
         """An axis, ready for ranges. O(B log B), once."""
         if axis not in self._ready:
             lower, upper = self.bounds(axis)
-            self._ready[axis] = box_column(
+            column = box_column(
                 lower, upper, self.counts, self.weights, attained=self.meaning.attained, grid=self.step(axis)
             )
+            known = self.weight_ends is None
+            self._ready[axis] = column if known else with_masses(column, lower, upper, self.mass)
         return self._ready[axis]
 
     def content(self, axis: Axis) -> ContentColumn:
@@ -211,7 +216,8 @@ class Readings:
     @cached_property
     def _weights(self) -> FloatArray | None:
         """w_b."""
-        survey, weights = self.boxes.survey, self.weights
+        weights, ends = self.weights, self.boxes.survey_ends
+        survey = self.boxes.survey if ends is None else 0.5 * ends[0] + 0.5 * ends[1]
         return survey if weights is None else weights if survey is None else weights * survey
 
     @cached_property
@@ -228,11 +234,14 @@ class Readings:
             sets=tuple(np.asfortranarray(np.take(each, taken, axis=0)) for each in whole.sets),
             means=None if whole.means is None else (whole.means[0][taken], whole.means[1][taken]),
         )
-        return Reading(boxes, self.meaning, None if weights is None else weights[taken])
+        ends = whole.survey_ends
+        held = None if ends is None else (ends[0][taken], ends[1][taken])
+        return Reading(boxes, self.meaning, None if weights is None else weights[taken], held)
 
 
 def _ordered(boxes: PublishedBoxes, weights: FloatArray | None) -> IntArray:
     """(B,), the boxes by all that is published of them, whatever order their columns are in. O(B log B) for each."""
     of_boxes = [*boxes.lower.T, *boxes.upper.T, boxes.counts, *([] if weights is None else [weights])]
     of_boxes += [each for ends in (*(boxes.means or ()), *boxes.sets) for each in ends.T]
+    of_boxes += boxes.survey_ends or ()
     return lexicographic(sorted(of_boxes, key=lambda each: hashlib.sha256(np.sort(each).tobytes()).digest()))

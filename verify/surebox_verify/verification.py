@@ -25,7 +25,15 @@ from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
 from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core, judged
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
 from surebox_verify.questions import KINDS, computing, question, with_values
-from surebox_verify.released.boxes import ReleasedBoxes, boxes_of, has_means, meaning_of, taking_rows, weight_of
+from surebox_verify.released.boxes import (
+    ReleasedBoxes,
+    boxes_of,
+    has_means,
+    meaning_of,
+    taking_rows,
+    weight_columns,
+    weight_of,
+)
 from surebox_verify.released.codebooks import codebooks_of
 from surebox_verify.released.files import format_of, numbers, whole
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
@@ -280,7 +288,7 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBo
     """
     columns, parameters = certificate.columns, certificate.parameters
     names = [str(each) for each in parameters["columns"]]
-    weight, means = weight_of(parameters), has_means(parameters)
+    weight, means = weight_of(parameters, columns), has_means(parameters)
     ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if means else ()))
     sides = [side for each in names for end in ends if (side := f"{each}_{end}") in columns]
     file_format = format_of(name)
@@ -288,7 +296,7 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBo
         msg = "sets, days and orders are read back from the Parquet file only"
         raise UnreadableError(msg)
     marks = [CORE] if parameters.get("rare_records") == "mark" and columns.get(CORE) == "boolean" else []
-    table = numbers(data, file_format, ["box", *sides, *([weight] if weight else [])], flags=marks)
+    table = numbers(data, file_format, ["box", *sides, *weight_columns(parameters, columns)], flags=marks)
     boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"), means=means)
     core = np.asarray(table.column(CORE).to_numpy(), dtype=np.bool_) if marks else None
     return with_values(boxes, [question(each) for each in certificate.statistics if each.get("kind") in KINDS]), core

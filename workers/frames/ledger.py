@@ -21,6 +21,8 @@ _ABOUT: Final = b"surebox"
 _ROWS: Final = "\x1frows"
 #: The method whose rows are places and scales.
 _NOISE: Final = "uncertain"
+#: What boxes of a survey say beside their bounds.
+BOX_WEIGHTS: Final = "box_weights"
 #: The method whose rows say the same wherever box and kept values are the same.
 _BOXES: Final = "boxes"
 #: Between the members of a set.
@@ -84,8 +86,8 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
         sides = [one for name in names for one in (name, f"{name}_scale")]
     else:
         sides = [one for identifier in telling_boxes(spec, there) for one in identifier.columns]
-    content = spec.get("content", "bounds")
-    averages = [f"{name}_mean_{end}" for name in names for end in ("lo", "hi") if content != "bounds"]
+    content = content_of(spec)
+    averages = [f"{name}_mean_{end}" for name in (*names, "weight") for end in ("lo", "hi") if content != "bounds"]
     shown = list(dict.fromkeys((*sides, *(name for name in averages if name in there), *keep)))
     rows, times = _different(release, shown, [BOX, *keep] if method == _BOXES else [])
     keys = pl.DataFrame([_compared(column).alias(str(place)) for place, column in enumerate(rows)])
@@ -180,6 +182,19 @@ def fewest_changed(one: Path, other: Path) -> int | None:
 def same_rows(one: Path, other: Path) -> bool:
     """Whether two ledgers are of releases that say the same."""
     return bool(pq.read_table(one).equals(pq.read_table(other)))
+
+
+def content_of(spec: Mapping[str, Any]) -> str:
+    """What boxes of a release say of their records beside bounds; of a survey the intervals of their weights.
+
+    Parameters
+    ----------
+    spec
+        Of the job that made it.
+    """
+    if spec.get("survey_weight") is not None and spec.get("weights", "box") == "box":
+        return BOX_WEIGHTS
+    return str(spec.get("content", "bounds"))
 
 
 def read_ledger(path: Path) -> Ledger:

@@ -42,13 +42,14 @@ def test_multiples_of_a_decimal_step_lie_in_their_boxes(step: float) -> None:
 
 
 def test_the_true_value_has_the_records_own_weights() -> None:
-    """Ranges are about the boxes' mean weights, as published: where weights go with values the truth lies outside."""
+    """Where weights go with values it is no value of records of the mean weight; ranges hold it all the same."""
     x = (10.0 * np.arange(20)[:, None] + [0.0, 1.0]).reshape(-1, 1)
     weight = np.tile([1.0, 3.0], 20)
     asked = BoxesRequest(2, (Statistic("mean", (0,), 1.0),), bounds="tight", survey=weight)
     (found,) = anonymized(Case(x, asked)).certificates
-    assert found.published[0].guaranteed is not None
-    assert found.published[0].guaranteed.upper == pytest.approx(95.5)
+    guaranteed = found.published[0].guaranteed
+    assert guaranteed is not None
+    assert guaranteed.lower <= 95.75 <= guaranteed.upper
     assert found.true_value == (pytest.approx(95.75),)
 
 

@@ -69,7 +69,9 @@ class BoxColumn:
 
     @property
     def known(self) -> bool:
-        """Whether the boxes leave the column no room to speak of."""
+        """Whether the boxes, and their masses, leave the column no room to speak of."""
+        if self.mass.ends is not None:
+            return False
         return self.play <= _KNOWN * self.deviation.upper or bool((self.lower == self.upper).all())
 
 

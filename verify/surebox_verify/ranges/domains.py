@@ -73,15 +73,26 @@ def domain_mean_range(
     if not (members.least > 0.0).any():
         extremes = Interval(float(lower[some].min()), float(upper[some].max()))
         return DomainMean(combine(extremes, extremes), may_be_empty=True)
-    weight = mass.of_record
-    most, reached_most = _largest(_choice(lower, upper, members, weight, attained=attained), mass.slack)
-    least, reached_least = _largest(_choice(-upper, -lower, members, weight, attained=attained), mass.slack)
+    weights = mass.ends or (mass.of_record, mass.of_record)
+    most, reached_most = _largest(_choice(lower, upper, members, weights, attained=attained), mass.slack)
+    least, reached_least = _largest(_choice(-upper, -lower, members, weights, attained=attained), mass.slack)
     inner = Interval(*sorted((-reached_least, reached_most)))
     return DomainMean(combine(Interval(-least, most), inner), may_be_empty=False)
 
 
-def _choice(lower: FloatArray, upper: FloatArray, members: Members, weight: FloatArray, *, attained: bool) -> _Choice:
-    """The values at the upper ends; the last of all of a tight box's records at its lower end."""
+def _choice(
+    lower: FloatArray,
+    upper: FloatArray,
+    members: Members,
+    weights: tuple[FloatArray, FloatArray],
+    *,
+    attained: bool,
+) -> _Choice:
+    """The values at the upper ends; the last of all of a tight box's records at its lower end.
+
+    Weights within an interval are its lower end for certain, and the rest of it perhaps.
+    """
+    weight, heavy = weights
     least, most, counts = members.least, members.most, members.counts
     last = ((most == counts) & (lower < upper)).astype(np.float64) if attained else np.zeros_like(counts)
     surely_last = last * (least == counts)
@@ -89,6 +100,13 @@ def _choice(lower: FloatArray, upper: FloatArray, members: Members, weight: Floa
     ends, lasts = surely_last > 0.0, last > surely_last
     more = most - least - (last - surely_last)
     extra = more > 0.0
+    if heavy is not weight:
+        play = some & (heavy > weight)
+        return _Choice(
+            upper[some], least[some], weight[some],
+            np.concatenate([upper[extra], upper[play]]), np.concatenate([more[extra], least[play]]),
+            np.concatenate([heavy[extra], (heavy - weight)[play]]),
+        )  # fmt: skip
     return _Choice(
         np.concatenate([upper[some], lower[ends]]),
         np.concatenate([(least - surely_last)[some], np.ones(int(ends.sum()))]),

@@ -162,6 +162,8 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
     off by d costs a d^2, within the same magnitudes. O(B).
     """
     x, y = pair.x, pair.y
+    if x.mass.ends is not None:
+        return _plane_of_masses(pair, form, p, q)
     if pair.parts:
         found = _sums_over_parts(pair, form, p, q)
     else:
@@ -177,6 +179,22 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
         mean_x, mean_y, max(xx - mean_x * mean_x, 0.0), max(yy - mean_y * mean_y, 0.0), xy - mean_x * mean_y
     )
     return Plane(form, phi, error / mass.lower, p, q, moments)
+
+
+def _plane_of_masses(pair: Pair, form: Form, p: float, q: float) -> Plane:
+    """The same for all masses within their intervals; what touches it has those for which the mean is largest."""
+    x, y = pair.x, pair.y
+    values = np.empty((3, len(x.lower)))
+    _largest_of_each(x.lower, x.upper, y.lower, y.upper, form.s, form.a, form.b, p, q, values)
+    size = 1.0 + abs(form.a) + abs(form.b) + abs(p) + abs(q)  # of scaled columns
+    error = _SLACK * UNIT_ROUNDOFF * size + _UNDERFLOW
+    most, masses = x.mass.largest(values[0])
+    phi, share = up(most + error), masses / masses.sum()
+    at_x, at_y = values[1], values[2]
+    mean_x, mean_y = float(share @ at_x), float(share @ at_y)
+    u, v = at_x - mean_x, at_y - mean_y
+    moments = Moments(mean_x, mean_y, float(share @ (u * u)), float(share @ (v * v)), float(share @ (u * v)))
+    return Plane(form, phi, error, p, q, moments)
 
 
 def _sums_over_parts(pair: Pair, form: Form, p: float, q: float) -> FloatArray:

@@ -41,6 +41,8 @@ def quantile_range(
     -----
     O(B log B).
     """
+    if mass.ends is not None:
+        return _of_intervals(lower, upper, counts, mass.ends, p)
     low = _with_one_at(upper, lower, counts, mass.of_record, attained=attained)
     high = _with_one_at(lower, upper, counts, mass.of_record, attained=attained)
     if mass.slack == 0.0:
@@ -50,6 +52,28 @@ def quantile_range(
     play = 8.0 * (len(low[0]) + 4) * UNIT_ROUNDOFF
     outer = Interval(_of_mass(*low, p, -play), _of_mass(*high, p, play))
     return combine(outer, Interval(_of_mass(*low, p, 0.0), _of_mass(*high, p, 0.0)))
+
+
+def _of_intervals(
+    lower: FloatArray, upper: FloatArray, counts: FloatArray, ends: tuple[FloatArray, FloatArray], p: float
+) -> Range:
+    """A quantile is least where what lies at or below it weighs most and all else least, and the reverse."""
+    play = 8.0 * (len(lower) + 4) * UNIT_ROUNDOFF
+    low = _crossed(lower, counts * ends[1], counts * ends[0], p - play)
+    high = _crossed(upper, counts * ends[0], counts * ends[1], p + play)
+    found = Interval(low, high)
+    return combine(found, found)
+
+
+def _crossed(values: FloatArray, below: FloatArray, above: FloatArray, p: float) -> float:
+    """The least value such that those up to it weigh the share p of these and of the rest."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    up_to = np.cumsum(below[order])
+    beyond = np.concatenate([np.cumsum(above[order][::-1])[::-1][1:], [0.0]])
+    last = np.searchsorted(ordered, ordered, side="right") - 1  # equal values lie below together
+    reached = up_to[last] >= p * (up_to[last] + beyond[last])
+    return float(ordered[np.argmax(reached)]) if reached.any() else float(ordered[-1])
 
 
 def distribution_range(

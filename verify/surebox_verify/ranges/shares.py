@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, dot, total
+from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, dot, down, total, up
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray
 from surebox_verify.ranges.guaranteed import Range, combine
 from surebox_verify.ranges.mass import Mass
@@ -37,7 +37,8 @@ class CrossTable:
 
 def count_range(members: Members, mass: Mass) -> Range:
     """Range of the number of records in a set, or of the sum of their weights: exact. O(B)."""
-    found = Interval(dot(members.least, mass.of_record).lower, dot(members.most, mass.of_record).upper)
+    low, high = mass.ends or (mass.of_record, mass.of_record)
+    found = Interval(dot(members.least, low).lower, dot(members.most, high).upper)
     return combine(found, found)
 
 
@@ -53,10 +54,27 @@ def share_range(members: Members, mass: Mass) -> Range:
     -----
     science.md section 5. O(B).
     """
-    least = dot(members.least, mass.of_record) / mass.total
-    most = dot(members.most, mass.of_record) / mass.total
+    low, high = mass.ends or (mass.of_record, mass.of_record)
+    if mass.ends is None:
+        least, most = dot(members.least, low) / mass.total, dot(members.most, low) / mass.total
+    else:  # all that is in the set at one end of its weight, all else at the other
+        least = _part(dot(members.least, low), dot(members.counts - members.least, high))
+        most = _part(dot(members.most, high), dot(members.counts - members.most, low))
     found = Interval(max(least.lower, 0.0), min(most.upper, 1.0))
     return combine(found, found)
+
+
+def _part(inside: Interval, outside: Interval) -> Interval:
+    """Certain bounds of a sum's share in itself and another."""
+    if inside.upper <= 0.0:
+        return Interval(0.0, 0.0)
+    if outside.upper <= 0.0:
+        return Interval(1.0, 1.0)
+    ends = [
+        down(inside.lower / up(inside.lower + outside.upper)),
+        up(inside.upper / down(inside.upper + outside.lower)),
+    ]
+    return Interval(max(ends[0], 0.0), min(ends[1], 1.0))
 
 
 def share_range_of_rows(members: Members, box: IndexArray, weights: FloatArray) -> Range:
@@ -103,11 +121,11 @@ def cross_table(first: ValueSets, second: ValueSets, mass: Mass, counts: FloatAr
     set is {u} and v is some record's. At most c less the records that have other values for certain are: c - max(|P1
     less u|, |P2 less v|). O(B m1 m2).
     """
-    each = mass.of_record
+    low, each = mass.ends or (mass.of_record, mass.of_record)
     alone = first.alone, second.alone
     among = first.present & ~alone[0], second.present & ~alone[1]
-    least = _weighed(alone[0], alone[1], counts * each)
-    least += _weighed(alone[0], among[1], each) + _weighed(among[0], alone[1], each)
+    least = _weighed(alone[0], alone[1], counts * low)
+    least += _weighed(alone[0], among[1], low) + _weighed(among[0], alone[1], low)
     most = np.zeros_like(least)
     held = first.present.sum(axis=1), second.present.sum(axis=1)
     for one, others in ((first.present, held[0] - 1), (first.possible & ~first.present, held[0])):

@@ -49,6 +49,8 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
     """
     x, y = pair.x, pair.y
     at = plane.touched
+    if x.mass.ends is not None:  # touched with masses of their own
+        return objective.value(at)
     moments = np.array([at.x, at.y, at.xx + at.x**2, at.yy + at.y**2, at.xy + at.x * at.y])
     touched_x, touched_y = places(pair, plane, boxes)
     lows, highs = (x.lower[boxes], y.lower[boxes]), (x.upper[boxes], y.upper[boxes])

@@ -16,6 +16,7 @@ from surebox_verify.readings import Readings
 
 #: Ends of the interval that holds the mean weight of a box's records.
 WEIGHT_ENDS: Final = ("weight_mean_lo", "weight_mean_hi")
+WEIGHT: Final = "weight"
 #: Values of ordinal columns in their order.
 Orders: TypeAlias = Mapping[str, Sequence[Any]]
 
@@ -70,7 +71,7 @@ def read_boxes(
     path: Path,
     names: Sequence[str],
     *,
-    weight: str | None = None,
+    weight: str | tuple[str, str] | None = None,
     orders: Orders | None = None,
     means: bool = False,
 ) -> ReleasedBoxes:
@@ -81,7 +82,7 @@ def read_boxes(
     path : the release's Parquet file.
     names : columns that were anonymized, in the order wanted; their sides are `<name>_lo` and `<name>_hi`, or
         `<name>_set`.
-    weight : the column of the rows' weights, where the release is weighed.
+    weight : the column of the rows' weights, where the release is weighed, or both ends of their boxes' means.
     orders : of the ordinal columns.
     means : whether the release has means: a column with bounds has them in `<name>_mean_lo` and `<name>_mean_hi`.
 
@@ -94,7 +95,8 @@ def read_boxes(
         schema = file.schema_arrow
         sets = [name for name in names if schema.get_field_index(f"{name}_set") >= 0]
         ends = [f"{name}_{end}" for end in ("lo", "hi") for name in names if name not in sets]
-        wanted = ["box", *ends, *(f"{name}_set" for name in sets), *([weight] if weight else [])]
+        weights = [weight] if isinstance(weight, str) else list(weight or ())
+        wanted = ["box", *ends, *(f"{name}_set" for name in sets), *weights]
         averaged = [side for side in _mean_sides(names) if means and schema.get_field_index(side) >= 0]
         missing = [name for name in wanted if schema.get_field_index(name) < 0]
         if missing:
@@ -112,7 +114,7 @@ def boxes_of(
     table: pa.Table,
     names: Sequence[str],
     *,
-    weight: str | None = None,
+    weight: str | tuple[str, str] | None = None,
     orders: Orders | None = None,
     means: bool = False,
 ) -> ReleasedBoxes:
@@ -127,6 +129,7 @@ def boxes_of(
         ends = [_side(one_each, name, end, (orders or {}).get(name)) for name in numeric]
         bounds.append(np.column_stack(ends) if ends else np.empty((len(first), 0)))
     sets = [_sets(one_each, f"{name}_set") for name in nominal]
+    weights, weight_ends = _weights(one_each, weight)
     return ReleasedBoxes(
         lower=np.ascontiguousarray(bounds[0]),
         upper=np.ascontiguousarray(bounds[1]),
@@ -134,12 +137,28 @@ def boxes_of(
         sets=tuple(matrix for matrix, _ in sets),
         means=_means(one_each, numeric) if means else None,
         of_row=of_row.astype(np.int64),
-        weights=_doubles(table, weight)[first] if weight else None,
+        weights=weights,
+        survey_ends=weight_ends,
         numeric=numeric,
         nominal=nominal,
         codebooks=tuple(values for _, values in sets),
         orders={name: tuple(values) for name, values in (orders or {}).items() if name in numeric},
     )
+
+
+def _weights(
+    one_each: pa.Table, weight: str | tuple[str, str] | None
+) -> tuple[FloatArray | None, tuple[FloatArray, FloatArray] | None]:
+    """What the records of each box weigh, or the interval that holds their mean."""
+    if weight is None:
+        return None, None
+    if isinstance(weight, str):
+        return _doubles(one_each, weight), None
+    low, high = (_doubles(one_each, name) for name in weight)
+    if not (np.isfinite(high).all() and (low >= 0.0).all() and (low <= high).all() and (high > 0.0).all()):
+        msg = "the intervals of the boxes' weights are none: their ends are at least 0, the upper above 0"
+        raise ValueError(msg)
+    return None, (low, high)
 
 
 def taking_rows(boxes: ReleasedBoxes, rows: BoolArray) -> ReleasedBoxes:
@@ -151,6 +170,7 @@ def taking_rows(boxes: ReleasedBoxes, rows: BoolArray) -> ReleasedBoxes:
     rows : (rows,), which.
     """
     kept, of_row, counts = np.unique(boxes.of_row[rows], return_inverse=True, return_counts=True)
+    ends = boxes.survey_ends
     return replace(
         boxes,
         lower=boxes.lower[kept],
@@ -159,18 +179,23 @@ def taking_rows(boxes: ReleasedBoxes, rows: BoolArray) -> ReleasedBoxes:
         sets=tuple(each[kept] for each in boxes.sets),
         of_row=of_row.astype(np.int64),
         weights=None if boxes.weights is None else boxes.weights[kept],
+        survey_ends=None if ends is None else (ends[0][kept], ends[1][kept]),
     )
 
 
-def weight_of(parameters: Mapping[str, Any]) -> str | None:
+def weight_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> str | tuple[str, str] | None:
     """The column of the rows' weights, of rare records or of a survey; None where all rows count 1.
+
+    Where boxes of a survey have an interval that holds the mean weight of their records, its two ends.
 
     Parameters
     ----------
     parameters : how the release was made, as far as that is public.
+    columns : type of each column of its files, by name.
     """
-    weighed = parameters.get("rare_records") == "weigh" or parameters.get("survey_weight") is not None
-    return "weight" if weighed else None
+    if parameters.get("rare_records") != "weigh" and parameters.get("survey_weight") is None:
+        return None
+    return WEIGHT_ENDS if set(WEIGHT_ENDS) <= columns.keys() - set(parameters.get("keep") or ()) else WEIGHT
 
 
 def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, ...]:
@@ -181,10 +206,8 @@ def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) ->
     parameters : how the release was made, as far as that is public.
     columns : type of each column of its files, by name.
     """
-    weight = weight_of(parameters)
-    if weight is not None and set(WEIGHT_ENDS) <= columns.keys() and weight not in columns:
-        return WEIGHT_ENDS
-    return () if weight is None else (weight,)
+    weight = weight_of(parameters, columns)
+    return () if weight is None else (weight,) if isinstance(weight, str) else weight
 
 
 def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Meaning:
@@ -199,7 +222,11 @@ def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Mea
     steps = tuple(_step(name, columns[f"{name}_lo"], parameters) for name in names)
     orders: Orders = parameters.get("ordinal") or {}
     ranks = tuple(len(orders[name]) if name in orders else None for name in names)
-    return Meaning(parameters.get("bounds") == "tight", steps, least=int(parameters.get("k") or 0), ranks=ranks)
+    # where boxes have one weight, the mean's or its interval, a record of that weight may be at neither end
+    of_boxes = parameters.get("survey_weight") is not None and parameters.get("weights") != "row"
+    return Meaning(
+        parameters.get("bounds") == "tight" and not of_boxes, steps, least=int(parameters.get("k") or 0), ranks=ranks
+    )
 
 
 def has_means(parameters: Mapping[str, Any]) -> bool:

@@ -93,7 +93,9 @@ def whole(data: bytes, file_format: str) -> pa.Table:
                 return file.read()
         if file_format == "ndjson":
             return ndjson.read_json(pa.BufferReader(data))
-        table = csv.read_csv(pa.BufferReader(_unpacked(data, file_format)))
+        delimiter = _delimiter(data) if file_format == "csv.excel" else ","
+        parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        table = csv.read_csv(pa.BufferReader(_unpacked(data, file_format)), parse_options=parse)
         return table.rename_columns([name.removeprefix(_ESCAPE) for name in table.column_names])
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _unreadable(error) from None

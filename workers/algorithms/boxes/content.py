@@ -113,7 +113,7 @@ def mean_intervals(
     science.md section 5, "Means inside boxes". O(N n).
     """
     lower, upper = np.full_like(boxes.lower, np.nan), np.full_like(boxes.upper, np.nan)
-    digests = _digests(boxes)
+    identities = digests(boxes)
     order = np.argsort(boxes.box, kind="stable")
     starts = np.concatenate([[0], np.cumsum(boxes.counts)[:-1]])
     for j in range(x.shape[1]):
@@ -124,7 +124,7 @@ def mean_intervals(
         base = np.nan_to_num(low)
         rise = np.add.reduceat(values - np.repeat(base, boxes.counts), starts)
         if content == "rounded_means":
-            share = _offsets(keys[j], digests)
+            share = offsets(keys[j], identities)
             rho, least = rounding * rows_of_person, _least_sums(high - low, step, drawn, j)
             cells = _rounded(rise, boxes.counts, high - low, step, share, rho, least, attained=attained)
         else:
@@ -141,8 +141,13 @@ def mean_intervals(
     return MeanIntervals(lower, upper)
 
 
-def _digests(boxes: Boxes) -> list[bytes]:
-    """What the offsets of a box depend on: its bounds, sets and count."""
+def digests(boxes: Boxes) -> list[bytes]:
+    """What the offsets of a box depend on: its bounds, sets and count.
+
+    Parameters
+    ----------
+    boxes : as published.
+    """
     table = np.column_stack([boxes.lower, boxes.upper, boxes.counts.astype(np.float64)])
     rows = np.ascontiguousarray(table + 0.0)
     sets = np.packbits(np.hstack(boxes.sets), axis=1) if boxes.sets else np.empty((len(rows), 0), dtype=np.uint8)
@@ -151,10 +156,16 @@ def _digests(boxes: Boxes) -> list[bytes]:
     ]
 
 
-def _offsets(key: np.ndarray, digests: list[bytes]) -> FloatArray:
-    """(B,), u of each box: uniform to whoever has not the key."""
+def offsets(key: np.ndarray, identities: list[bytes]) -> FloatArray:
+    """(B,), u of each box: uniform to whoever has not the key.
+
+    Parameters
+    ----------
+    key : (8,), the secret of a column.
+    identities : of `digests`.
+    """
     secret = np.asarray(key, dtype="<u4").tobytes()
-    drawn = (blake2b(d, digest_size=8, key=secret, person=b"surebox means").digest() for d in digests)
+    drawn = (blake2b(d, digest_size=8, key=secret, person=b"surebox means").digest() for d in identities)
     return np.array([min(int.from_bytes(each, "little") * _BITS, 1.0 - 2.0**-53) for each in drawn])
 
 

@@ -39,6 +39,7 @@ from workers.algorithms.boxes.state import (
 from workers.algorithms.boxes.tiles import mixed_cells, mixed_tight, outer
 from workers.algorithms.boxes.uncertainty import statistical_uncertainty
 from workers.algorithms.boxes.values import axes_of, derivatives, pairwise, shares, true_values
+from workers.algorithms.boxes.weights import weight_intervals
 from workers.algorithms.core.winsorized import winsorized
 
 
@@ -120,13 +121,17 @@ def _groups(patterns: IntArray, survey: FloatArray | None) -> IntArray:
     return np.asarray(number, dtype=np.int64)
 
 
-def _weights(boxes: Boxes, survey: FloatArray, *, apart: bool) -> FloatArray:
-    """Mean design weight of each box; where all of its records have one, that."""
-    if not apart:
-        return np.asarray(np.bincount(boxes.box, weights=survey) / boxes.counts)
-    found = np.empty(len(boxes.counts))
-    found[boxes.box] = survey
-    return found
+def _weighed(boxes: Boxes, survey: FloatArray, request: BoxesRequest, judged: Boxes, key: KeyArray) -> Boxes:
+    """The boxes with an interval for their mean design weight; where all of their records have one, with that.
+
+    Where an interval ends follows from the boxes that the search sees: a value that lies farther out moves none.
+    """
+    if not request.weights_apart:
+        ends = weight_intervals(survey, judged, key, request.demands.persons)
+        return replace(boxes, survey=0.5 * ends[0] + 0.5 * ends[1], survey_ends=ends)
+    weights = np.empty(len(boxes.counts))
+    weights[boxes.box] = survey
+    return replace(boxes, survey=weights)
 
 
 def _dummies(request: BoxesRequest, n: int) -> tuple[tuple[int, int], ...]:
@@ -157,15 +162,16 @@ def cut(state: MixedCutting, rng: np.random.Generator) -> MixedCutting | MixedCe
         return replace(state, cuts=cuts)
     mixed, partition = state.mixed, cutting.result(cuts)
     request, given = mixed.request, mixed.given
-    keys = new_keys(given.x.shape[1] + len(given.nominal), rng) if request.keys is None else request.keys
+    columns = given.x.shape[1] + len(given.nominal)
+    keys = new_keys(columns + 1, rng) if request.keys is None else request.keys
     judged = boxes = _bounds(given.x, given, partition, request, keys)
     if bounds_of_records(request, given.x.shape[1]):
         boxes = numbered_like(_bounds(mixed.x, given, partition, request, keys), judged)
     boxes = with_content(boxes, mixed.x, request, keys)
     if request.survey is not None and mixed.seen_weights is not None:
-        apart = request.weights_apart
-        boxes = replace(boxes, survey=_weights(boxes, request.survey, apart=apart))
-        judged = replace(judged, survey=_weights(judged, request.survey if apart else mixed.seen_weights, apart=apart))
+        seen = request.survey if request.weights_apart else mixed.seen_weights
+        boxes = _weighed(boxes, request.survey, request, judged, keys[-1])
+        judged = _weighed(judged, seen, request, judged, keys[-1])
     return _chosen(mixed, boxes, judged)
 
 
@@ -184,7 +190,9 @@ def _chosen(mixed: Mixed, boxes: Boxes, judged: Boxes) -> MixedCertifying:
     """The boxes to publish and the core among them, as their readers will have them."""
     request = mixed.request
     steps = tuple(column.step for column in request.columns)
-    meaning = Meaning(request.bounds == "tight", steps, least=request.k, ranks=request.ranks)
+    # a box of a survey is a mass that lies anywhere within its bounds: no record of the box's weight is at an end
+    attained = request.bounds == "tight" and (request.survey is None or request.weights_apart)
+    meaning = Meaning(attained, steps, least=request.k, ranks=request.ranks)
     everyone = core = marked = None
     if request.rare_records != "keep":
         kept = core_of(judged, request)

@@ -35,7 +35,7 @@ class BoxesRequest:
         (rare.shifted; always for those that are marked), `paper` does not. Weights are the paper's.
     dismiss_at_most : largest share of the records that `mark` and `dismiss` leave aside, with the shift.
     keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `snug` in
-        sets; None for new ones, drawn.
+        sets; with `survey` one more, that of its column, which places the ends of intervals. None for new ones, drawn.
     floor : weight of every column that no statistic names, as a share of the least one named.
     ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
         records; not with weights, which have no sample size.

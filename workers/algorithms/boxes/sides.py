@@ -142,6 +142,7 @@ class Boxes(PublishedBoxes):
         boxes : which.
         box : their records' new boxes.
         """
+        ends = self.survey_ends
         return replace(
             self,
             lower=np.take(self.lower, boxes, axis=0),
@@ -151,6 +152,7 @@ class Boxes(PublishedBoxes):
             sets=tuple(np.take(each, boxes, axis=0) for each in self.sets),
             survey=None if self.survey is None else self.survey[boxes],
             means=None if self.means is None else (self.means[0][boxes], self.means[1][boxes]),
+            survey_ends=None if ends is None else (ends[0][boxes], ends[1][boxes]),
         )
 
 

@@ -158,7 +158,7 @@ def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Bo
         least = np.ceil(least - slack)
         most = np.where(closed, np.floor(most + slack), np.ceil(most + slack) - 1.0)
         lower[:, i], upper[:, i] = multiples(least, step) + 0.0, multiples(most, step) + 0.0
-    return Boxes(lower, upper, boxes.counts, boxes.box, boxes.outer_from_data, sets=boxes.sets, survey=boxes.survey)
+    return Boxes(lower, upper, boxes.counts, boxes.box, boxes.outer_from_data, sets=boxes.sets)
 
 
 def _boxes(

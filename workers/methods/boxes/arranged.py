@@ -52,7 +52,8 @@ def ordered(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], secrets: Mapping[s
     names = sorted(spec.columns, key=lambda name: (secrets[name], name))
     numeric = tuple(name for name in names if kinds[name] is not ColumnKind.NOMINAL)
     nominal = tuple(name for name in names if kinds[name] is ColumnKind.NOMINAL)
-    keys = np.array([np.frombuffer(secrets[name], dtype="<u4") for name in (*numeric, *nominal)])
+    weights = () if spec.survey_weight is None else (spec.survey_weight,)
+    keys = np.array([np.frombuffer(secrets[name], dtype="<u4") for name in (*numeric, *nominal, *weights)])
     return Order(numeric, nominal, keys.astype(np.uint32))
 
 

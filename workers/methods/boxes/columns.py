@@ -11,6 +11,7 @@ from app.contracts.box_columns import ColumnKind, typed
 from app.contracts.boxes import BoxesSpec, Content
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_verify.released.boxes import WEIGHT_ENDS
 from workers.algorithms.boxes.sides import Boxes
 from workers.frames.rows import Taken
 from workers.frames.values import lists, taken, texts, whole_numbers
@@ -62,7 +63,8 @@ def release_columns(
     boxes
         In the specification's order.
     weights
-        Of a record of each box, shape (B,); None where records are not weighed.
+        Of a record of each box, shape (B,); None where records are not weighed. Where the boxes have intervals that
+        hold it, these are shown.
     of_row
         Box of each row.
     core
@@ -83,7 +85,9 @@ def release_columns(
                 columns[f"{name}_mean_hi"] = Taken(boxes.means[1][:, index], of_row)
         else:
             columns |= _sets(shown.books[name], name, boxes.sets[nominal.index(name)], of_row)
-    if weights is not None:
+    if boxes.survey_ends is not None:
+        columns |= {name: Taken(ends, of_row) for name, ends in zip(WEIGHT_ENDS, boxes.survey_ends, strict=True)}
+    elif weights is not None:
         columns["weight"] = Taken(weights, of_row)
     if core is not None:
         columns["core"] = Taken(core, of_row)
@@ -92,7 +96,7 @@ def release_columns(
 
 def release_types(shown: Shown) -> dict[str, str]:
     """Types of the columns that a release has or may have."""
-    types = {"box": "integer", "weight": "number", "core": "boolean"}
+    types = {"box": "integer", "weight": "number", "core": "boolean", **dict.fromkeys(WEIGHT_ENDS, "number")}
     for name in shown.spec.columns:
         if shown.kinds[name] is ColumnKind.NOMINAL:
             types |= {name: "string", f"{name}_set": "list"}

@@ -53,7 +53,9 @@ class BoxesRunner:
     def keyed_by(self, job: JobContext) -> Sequence[str]:
         """Cuts, and the order of columns where they are alike, follow from the secrets of columns."""
         spec = _specification(job)
-        return spec.columns if spec.base_release_id is None and spec.previous_release_id is None else ()
+        if spec.base_release_id is not None or spec.previous_release_id is not None:
+            return ()
+        return (*spec.columns, *(() if spec.survey_weight is None else (spec.survey_weight,)))
 
     def init(self, job: JobContext) -> Anonymizing | Later:
         """Read the columns and leave out what the specification says; of a series, read the base alone.

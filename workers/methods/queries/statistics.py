@@ -30,9 +30,10 @@ class StatisticsRunner:
         names: list[str] = list(release.spec["columns"])
         asked_ddof = job.spec.get("ddof")
         ddof = int(release.spec.get("ddof") or 0) if asked_ddof is None else int(asked_ddof)
-        weight, orders, means = weight_of(release.spec), release.spec.get("ordinal"), has_means(release.spec)
+        types = {column.name: column.type for column in release.columns}
+        weight, orders, means = weight_of(release.spec, types), release.spec.get("ordinal"), has_means(release.spec)
         boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
-        meaning = meaning_of(release.spec, {column.name: column.type for column in release.columns})
+        meaning = meaning_of(release.spec, types)
         books = released_codebooks(release, boxes)
         check_values(books, _named(job.spec["statistics"]))
         asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]

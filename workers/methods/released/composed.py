@@ -12,7 +12,7 @@ from app.contracts.findings import Finding, Severity
 from app.errors import FieldError, InfeasibleError
 from surebox_verify.core.types import FloatArray
 from workers.algorithms.tables.composition import Composed
-from workers.frames.ledger import fewest_changed, read_ledger, same_rows, smallest_box
+from workers.frames.ledger import BOX_WEIGHTS, content_of, fewest_changed, read_ledger, same_rows, smallest_box
 from workers.methods.released.earlier import NO_TERMS, OPAQUE, Earlier, FamilyTerms
 from workers.methods.released.family import Family
 
@@ -236,21 +236,23 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
     InfeasibleError
         These or those are exact: two such releases give single records by subtraction.
     """
-    content = spec.get("content", _NO_MEANS)
+    content = content_of(spec)
     if own is None or content == _NO_MEANS:
         return None
     others = {
         one.release_id: its
         for one in earlier
         if one.ledger not in {None, own} and (its := read_ledger(one.ledger).content) != _NO_MEANS
-        if not same_rows(own, one.ledger)
+        if (its == BOX_WEIGHTS) == (content == BOX_WEIGHTS) and not same_rows(own, one.ledger)
     }
     if not others:
         return None
     named = ", ".join(list(others)[:_NAMED])
+    what = "weights of boxes" if BOX_WEIGHTS in others.values() else "means inside boxes"
+    without = "leave `survey_weight` out" if content == BOX_WEIGHTS else "ask `content: bounds`"
     detail = (
-        f"means inside boxes were published of the same data before ({named}): records follow from two such releases "
-        "by subtraction. Ask `content: bounds`, or statistics of the published release"
+        f"{what} were published of the same data before ({named}): records follow from two such releases by "
+        f"subtraction. To publish, {without}, or ask statistics of the published release"
     )
     if _EXACT_MEANS in (content, *others.values()):
         raise InfeasibleError(f"{detail}; exact means are not published twice", errors=[FieldError("/content", detail)])
