@@ -4,8 +4,9 @@ The message of an error says what was wrong, where, and what would work. It neve
 One handler (`app.api.problems`) renders all of them as RFC 9457 problem+json; a failed job carries the same shape.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, Final, Self
 
 #: Reason phrases of RFC 9110, 6585 and 4918. Those of `http.HTTPStatus` differ from one Python to the next.
@@ -31,12 +32,21 @@ PHRASES: Final[Mapping[int, str]] = {
 }
 
 
+_LONGEST_NAME: Final = 100
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     """One invalid field: a JSON pointer into the body (or the name of a query parameter) and what is wrong there."""
 
     pointer: str
     detail: str
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """What to add to a refusal of a name: the known one that was perhaps meant; nothing where none is close."""
+    close = get_close_matches(name[:_LONGEST_NAME], list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def pointer(*parts: str | int) -> str:

@@ -5,36 +5,53 @@ neither may reach a client. A parameter that is not part of the body is named as
 `path:name` in place of a pointer.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from app.api.known_fields import no_such
 from app.contracts.base import MisplacedError
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 
-_SHOULD_BE: Final = "Input should be "
-#: Messages of pydantic that quote what was sent or speak of Python, and what is said instead.
+_MUST_BE: Final = "must be "
+#: What is said of each kind of error of pydantic's, with its context: none of its own sentences reaches a client.
 _SAID: Final[Mapping[str, str]] = {
-    "uuid_parsing": "not a UUID",
-    "url_parsing": "not a URL",
-    "url_syntax_violation": "not a URL",
-    "date_parsing": "not a date",
-    "date_from_datetime_parsing": "not a date",
-    "datetime_parsing": "not an RFC 3339 instant",
-    "datetime_from_date_parsing": "not an RFC 3339 instant",
-    "time_parsing": "not a time",
-    "time_delta_parsing": "not a duration",
-    "string_unicode": "not valid Unicode",
-    "bytes_invalid_encoding": "not validly encoded",
-    "get_attribute_error": "cannot be read",
-    "iteration_error": "cannot be read",
-    "mapping_type": "Input should be an object",
-    "dict_type": "Input should be an object",
-    "model_type": "Input should be an object",
-    "model_attributes_type": "Input should be an object",
-    "tuple_type": "Input should be an array",
-    "list_type": "Input should be an array",
+    **dict.fromkeys(("missing", "union_tag_not_found"), "this field is required"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    "int_parsing_size": "has too many digits",
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    "finite_number": "must be a finite number",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("string_type", "string_sub_type"), "must be text"),
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match {pattern}",
+    "too_short": "must have at least {min_length} elements",
+    "too_long": "must have at most {max_length} elements",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    **dict.fromkeys(("literal_error", "enum"), "must be {expected}"),
+    "none_required": "must be null",
+    "uuid_parsing": "must be a UUID",
+    **dict.fromkeys(("url_parsing", "url_syntax_violation"), "must be a URL"),
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing"), "must be a date"),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing", "timezone_aware"),
+        "must be an RFC 3339 instant",
+    ),
+    **dict.fromkeys(("time_parsing", "time_delta_parsing"), "must be a time"),
+    **dict.fromkeys(("string_unicode", "bytes_invalid_encoding"), "must be valid Unicode"),
+    **dict.fromkeys(("mapping_type", "dict_type", "model_type", "model_attributes_type"), "must be an object"),
+    **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type"), "must be an array"),
+    "json_invalid": "is no JSON",
 }
+_OTHER: Final = "this value is not valid here"
+_ONE: Final = re.compile(r"\b(1) (character|element)s\b")
+_WHOLE: Final = re.compile(r"(\d)\.0\b")
+_QUOTED: Final = re.compile(r"'([^']*)'")
 _PARAMETERS: Final[Mapping[str, str]] = {"query": "?", "header": "header:", "path": "path:", "cookie": "cookie:"}
 
 
@@ -98,7 +115,7 @@ def _told_once(found: Mapping[FieldError, bool]) -> Iterator[FieldError]:
         elif error.pointer not in told:
             told.add(error.pointer)
             first, *others = ways[error.pointer]
-            yield FieldError(error.pointer, " or ".join([first, *(way.removeprefix(_SHOULD_BE) for way in others)]))
+            yield FieldError(error.pointer, " or ".join([first, *(way.removeprefix(_MUST_BE) for way in others)]))
 
 
 def _around(place: str) -> Iterator[str]:
@@ -154,11 +171,17 @@ def _inside(error: Mapping[str, Any]) -> str:
 
 
 def _detail(error: Mapping[str, Any]) -> str:
-    kind = error["type"]
+    kind, context = error["type"], error.get("ctx", {})
     if kind == "union_tag_invalid":
-        return f"not one of {error['ctx']['expected_tags']}"
-    if kind in {"union_tag_not_found", "missing"}:
-        return "Field required"
+        return f"not one of {context['expected_tags']}" + _meant(context["tag"], context["expected_tags"])
     if kind in {"value_error", "assertion_error"}:
-        return str(error["ctx"]["error"])
-    return _SAID.get(kind, str(error["msg"]))
+        return str(context["error"])
+    said = _SAID.get(kind, _OTHER).format(**context)
+    if kind in {"literal_error", "enum"}:
+        return said + _meant(error.get("input"), context["expected"])
+    return _ONE.sub(r"\1 \2", _WHOLE.sub(r"\1", said))
+
+
+def _meant(sent: object, expected: str) -> str:
+    """Which of the words that there are was perhaps meant; what was sent is not quoted."""
+    return meant(sent, _QUOTED.findall(expected)) if isinstance(sent, str) else ""

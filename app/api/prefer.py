@@ -16,8 +16,11 @@ _PREFERENCE: Final = re.compile(
 
 
 def wait_seconds(headers: Iterable[str]) -> int | None:
-    """The seconds of `wait`, at most `LONGEST_WAIT`; None when it is not asked for or cannot be understood."""
-    value = _preferences(headers).get("wait", "")
+    """The seconds of `wait`, at most `LONGEST_WAIT`; None when it is not asked for or cannot be understood.
+
+    RFC 7240 has a bare number; `30s`, which people write, is read as well.
+    """
+    value = _preferences(headers).get("wait", "").removesuffix("s")
     if not (value.isascii() and value.isdigit()):
         return None
     return min(int(value[:10]), LONGEST_WAIT)

@@ -112,7 +112,7 @@ class FrontierSpec(_OfBoxes):
                 first = error.errors()[0]
                 inner = first.get("ctx", {}).get("error")
                 parts = inner.parts if isinstance(inner, MisplacedError) else first["loc"]
-                told = str(inner or first["msg"])
+                told = str(inner or "boxes do not take this")
                 raise MisplacedError(told, *(("k", index) if parts == ("k",) else parts)) from None
         return self
 

@@ -172,7 +172,8 @@ def _labels(given: Sequence[str], found: _Findings) -> dict[str, str]:
     try:
         return _LABELS.validate_python(labels)
     except ValidationError as error:
-        found.refuse("label", str(error.errors()[0]["msg"]).removeprefix("Value error, "))
+        inner = error.errors()[0].get("ctx", {}).get("error")
+        found.refuse("label", str(inner or "keys and values have at most 200 characters"))
         return {}
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from app.contracts.attacks import CompositionSpec, DeterminationSpec
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.quasi_identifiers import all_understood
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.inputs import Given
 
 DEFAULT_K: Final = 5.0
@@ -35,7 +35,7 @@ def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
         *_releases(listed(given.releases, "release_ids")),
         *_tables(spec, given),
         *(
-            FieldError(where, f"the original has no column {name!r}")
+            FieldError(where, f"the original has no column {name!r}{meant(name, original)}")
             for where, name in _named(spec)
             if name not in original
         ),

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from app.contracts.columns import LARGEST, Missing
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 
 #: A double holds every integer up to this size.
 EXACT_INTEGER = 2**53
@@ -35,7 +35,7 @@ def named(profile: Profile) -> dict[str, DatasetColumn]:
 def wrong_column(name: str, columns: Mapping[str, DatasetColumn], *, numeric: bool = False) -> str | None:
     """What is wrong with naming this column, if anything is."""
     if name not in columns:
-        return f"the dataset has no column {name!r}"
+        return f"the dataset has no column {name!r}{meant(name, columns)}"
     if numeric and columns[name].type not in NUMERIC:
         return f"column {name!r} is {columns[name].type}, not numeric"
     return None

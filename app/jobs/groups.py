@@ -6,7 +6,7 @@ from app.contracts.datasets import Profile
 from app.contracts.groups import GroupSpec
 from app.contracts.microfiles import Derived, Recodings
 from app.contracts.recoding import unparsable
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.harmonising import (
     Harmonised,
     cannot_hold,
@@ -69,7 +69,9 @@ def _auxiliary(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
     for index, one in enumerate(spec.conditions):
         kind = file.type_of(one.column)
         if kind is None:
-            yield FieldError(_vital(spec, index, "column"), f"{told} has no column {one.column!r}")
+            yield FieldError(
+                _vital(spec, index, "column"), f"{told} has no column {one.column!r}{meant(one.column, file.names)}"
+            )
             continue
         for place, value in enumerate(one.values):
             if unparsable(value, kind):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.contracts.microfiles import Derived, Recodings, Variable
 from app.contracts.recoding import recoded_type, unparsable
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.columns import infinite_values
 
 #: How a value of each type is written.
@@ -37,6 +37,11 @@ class Harmonised:
         self._numeric, self._recodings = profile.numeric, recodings
         self._types = {name: column.type for name, column in self._columns.items()}
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that there are, those that recoding makes among them."""
+        return list(dict.fromkeys([*self._types, *self._recodings]))
+
     def wrong(self, where: str) -> Iterator[FieldError]:
         """Everything wrong with the recoding; `where` is its pointer."""
         for name, recoding in self._recodings.items():
@@ -44,7 +49,9 @@ class Harmonised:
             made = f", from which {name!r} is made" if isinstance(recoding, Derived) else ""
             for source in sources:
                 if source not in self._types:
-                    yield FieldError(where + pointer(name), f"the dataset has no column {source!r}{made}")
+                    yield FieldError(
+                        where + pointer(name), f"the dataset has no column {source!r}{made}{meant(source, self._types)}"
+                    )
             if all(source in self._types for source in sources):
                 yield from self._wrong_values(where + pointer(name), name, recoding)
 
@@ -93,7 +100,7 @@ def wrong_variables(
         kind = file.type_of(variable.column)
         at, name = where + pointer(index), variable.column
         if kind is None:
-            yield FieldError(at + "/column", f"{told} has no column {name!r}")
+            yield FieldError(at + "/column", f"{told} has no column {name!r}{meant(name, file.names)}")
         elif kind not in NUMERIC:
             detail = f"column {name!r} of {told} is {kind}, not numeric; map its values to numbers with `recode`"
             yield FieldError(at + "/column", detail)
@@ -119,7 +126,7 @@ def wrong_parameter(parameter: Iterable[str], file: Harmonised, *, told: str) ->
 def wrong_division(name: str, file: Harmonised, *, where: str, told: str) -> Iterator[FieldError]:
     """What is wrong with dividing records by a column: it is not there, or has values that JSON has no number for."""
     if file.type_of(name) is None:
-        yield FieldError(where, f"{told} has no column {name!r}")
+        yield FieldError(where, f"{told} has no column {name!r}{meant(name, file.names)}")
     elif (summary := file.summary_of(name)) is not None and summary.infinite:
         yield FieldError(where, infinite_values(f"{name!r} of {told}", summary))
 

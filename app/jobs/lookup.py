@@ -3,7 +3,7 @@
 from app.contracts.jobs import JobKind
 from app.contracts.method import Method
 from app.contracts.methods import METHODS, NOT_BUILT, methods_of
-from app.errors import FieldError, InvalidError, NotBuiltError
+from app.errors import FieldError, InvalidError, NotBuiltError, meant
 
 
 def find_method(name: object, *, kind: JobKind) -> Method:
@@ -24,4 +24,6 @@ def find_method(name: object, *, kind: JobKind) -> Method:
         detail = f"the {kind} `{name}` is not built yet; {names}"
         raise NotBuiltError(detail, errors=[FieldError("/method", detail)])
     detail = f"`method` is missing; {names}" if name is None else f"there is no such {kind}; {names}"
+    if isinstance(name, str):
+        detail += meant(name, known)
     raise InvalidError.at("/method", detail)

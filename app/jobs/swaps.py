@@ -10,7 +10,7 @@ from app.contracts.jobs import JobState
 from app.contracts.recoding import parsed, unparsable
 from app.contracts.rule_models import Model, group_spec, model_of
 from app.contracts.swaps import Metric, SwapsSpec
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.harmonising import (
     Harmonised,
     wrong_parameter,
@@ -161,7 +161,7 @@ def _dropped(spec: SwapsSpec, profile: Profile) -> Iterator[FieldError]:
     names = {column.name for column in profile.columns}
     for index, name in enumerate(spec.drop):
         if name not in names:
-            yield FieldError(pointer("drop", index), f"the dataset has no column {name!r}")
+            yield FieldError(pointer("drop", index), f"the dataset has no column {name!r}{meant(name, names)}")
 
 
 def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
@@ -172,7 +172,7 @@ def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
         for name in getattr(spec.metric, field):
             kind, at = file.type_of(name), pointer("metric", field, name)
             if kind is None:
-                yield FieldError(at, f"the dataset has no column {name!r}")
+                yield FieldError(at, f"the dataset has no column {name!r}{meant(name, file.names)}")
             elif not exchanged.isdisjoint(file.sources_of(name)):
                 yield FieldError(at, f"{name!r} is what is exchanged: it cannot say how near two records are")
             elif field == "ordinal" and kind not in NUMERIC:

@@ -6,7 +6,7 @@ from app.contracts.datasets import NUMERIC
 from app.contracts.inputs import ReleaseInput
 from app.contracts.quasi_identifiers import all_understood, understood
 from app.contracts.tables import TableSpec
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.inputs import Given
 
 
@@ -29,7 +29,9 @@ def _types(spec: TableSpec, given: Given) -> dict[str, str]:
 def _quasi_identifiers(spec: TableSpec, types: Collection[str]) -> Iterator[FieldError]:
     for index, name in enumerate(spec.quasi_identifiers):
         if understood(name, types) is None:
-            detail = f"the table has no column {name!r}, nor {name}_lo and {name}_hi, nor {name}_set"
+            detail = (
+                f"the table has no column {name!r}, nor {name}_lo and {name}_hi, nor {name}_set{meant(name, types)}"
+            )
             yield FieldError(pointer("quasi_identifiers", index), detail)
     used = {column for one in all_understood(spec.quasi_identifiers, types) for column in one.columns}
     for index, name in enumerate(spec.sensitive):
@@ -52,7 +54,7 @@ def _named(spec: TableSpec, types: dict[str, str]) -> Iterator[FieldError]:
     plain += [("/person", spec.person)] if spec.person is not None else []
     for where, name in [*plain, *numeric]:
         if name not in types:
-            yield FieldError(where, f"the table has no column {name!r}")
+            yield FieldError(where, f"the table has no column {name!r}{meant(name, types)}")
     for where, name in numeric:
         if name in types and types[name] not in NUMERIC:
             yield FieldError(where, f"column {name!r} is {types[name]}, not numeric")

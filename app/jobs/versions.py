@@ -6,7 +6,7 @@ from typing import Final
 from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseState
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.box_columns import kinds_of, wrong_columns, wrong_weights
 from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
 from app.jobs.columns import named
@@ -155,7 +155,7 @@ def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Itera
             yield FieldError(pointer("columns", index), detail)
     for index, name in enumerate(spec.keep):
         if name not in columns:
-            yield FieldError(pointer("keep", index), f"the dataset has no column {name!r}")
+            yield FieldError(pointer("keep", index), f"the dataset has no column {name!r}{meant(name, columns)}")
         elif columns[name].type != there[name]:
             detail = f"column {name!r} is {columns[name].type} here and was {there[name]}: read it with `type`"
             yield FieldError(pointer("keep", index), detail)

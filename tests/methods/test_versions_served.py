@@ -164,3 +164,16 @@ def test_readers_of_a_series_have_one_address(client: httpx.Client) -> None:
     absent = client.get("/v1/releases/latest", params={"series_id": "rel_absent"})
     assert (absent.status_code, absent.headers["content-type"]) == (404, "application/problem+json")
     assert client.get("/v1/releases/latest").json()["errors"][0]["pointer"] == "?series_id"
+
+
+def test_a_misspelt_column_is_answered_with_the_one_that_was_meant(client: httpx.Client) -> None:
+    dataset_id = upload(client, people(41, 30).write_csv())["id"]
+    bodies = {
+        "anonymizations": ASKED | {"dataset_id": dataset_id, "columns": ["aeg", "wage"], "domains": {}},
+        "audits": {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": ["wages"], "sensitive": ["jib"]},
+    }
+    for path, body in bodies.items():
+        told = {one["pointer"]: one["detail"] for one in client.post(f"/v1/{path}", json=body).json()["errors"]}
+        for pointer, name in (("/columns/0", "age"), ("/quasi_identifiers/0", "wage"), ("/sensitive/0", "job")):
+            assert pointer not in told or f"did you mean {name!r}?" in told[pointer]
+        assert sum("did you mean" in one for one in told.values()) >= 1

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request, Response
 from prometheus_client.exposition import choose_encoder
 
+from app.api.kinds import CAUSE_AND_REMEDY
 from app.api.problems import described
 from app.api.readiness import Readiness, get_readiness
 from app.api.schemas.service import Alive, ProblemKind, Ready
@@ -62,6 +63,9 @@ async def get_problem(
     kinds: list[type[SureboxError]] = [SureboxError]
     for kind in kinds:
         if kind.code == code:
-            return ProblemKind(type=f"/problems/{code}", title=kind().title, status=kind.status)
+            cause, remedy = CAUSE_AND_REMEDY[code]
+            return ProblemKind(
+                type=f"/problems/{code}", title=kind().title, status=kind.status, cause=cause, remedy=remedy
+            )
         kinds.extend(kind.__subclasses__())
     raise NotFoundError("no problem of this service has this type")

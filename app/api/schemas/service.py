@@ -25,3 +25,5 @@ class ProblemKind(Contract):
     type: str = Field(description="Stable path of the kind of problem.")
     title: str = Field(description="The kind in words.")
     status: int = Field(description="Status of answers that tell of it.")
+    cause: str = Field(description="What it usually comes from.")
+    remedy: str = Field(description="What to do about it.")
