@@ -139,6 +139,42 @@ class IdentifyingColumn(Contract):
     contribution: float = Field(description="Share of the special uniques' scores that comes from it.")
 
 
+class ProposedColumn(Contract):
+    """What one column identifies."""
+
+    column: str = Field(description="The column.")
+    direct_identifier: bool = Field(description="It alone singles out nine of ten records.")
+    distinct: int = Field(description="Different values.")
+    missing: int = Field(description="Records without one.")
+    unique_alone: int = Field(description="Records that it alone singles out.")
+    unique_without: int | None = Field(
+        description="Records that the others still single out; null of direct identifiers."
+    )
+    contribution: float | None = Field(
+        description="Share of the special uniques' scores that comes from it; null as it."
+    )
+    sentence: str = Field(description="The same in words.")
+
+
+class ProposedPair(Contract):
+    """What two columns identify together."""
+
+    columns: tuple[str, str] = Field(description="The columns.")
+    unique: int = Field(description="Records that the two single out.")
+    sentence: str = Field(description="The same in words.")
+
+
+class Proposal(Contract):
+    """Which columns identify, where none were named. Nothing is anonymized, and no demand is checked on it."""
+
+    direct_identifiers: tuple[str, ...] = Field(description="Columns to leave out of any release.")
+    quasi_identifiers: tuple[str, ...] = Field(
+        description="Columns that have a part in singling records out, most first."
+    )
+    columns: tuple[ProposedColumn, ...] = Field(description="Direct identifiers first, then by contribution.")
+    pairs: tuple[ProposedPair, ...] = Field(description="Of the columns that contribute most; most records first.")
+
+
 class Utility(Contract):
     """What anonymizing has cost."""
 
@@ -196,4 +232,5 @@ class TableResult(AuditResult):
     utility: Utility = Field(description="What anonymizing has cost.")
     regions: RegionPopulation | None = Field(description="Null: no region was named.")
     sums: tuple[SumsResult, ...] = Field(description="Tables of sums, as asked.")
+    proposal: Proposal | None = Field(description="Where no quasi-identifiers were named; else null.")
     meaning: dict[str, str] = Field(description="What each measure says, one sentence each.")

@@ -54,9 +54,10 @@ class TableSpec(JobSpec):
     dataset_id: DatasetId | None = Field(default=None, description="A table as it was uploaded, anonymized or not.")
     release_id: ReleaseId | None = Field(default=None, description="A release; one of the two.")
     quasi_identifiers: tuple[ColumnName, ...] = Field(
-        min_length=1,
+        default=(),
         max_length=MOST_QUASI_IDENTIFIERS,
-        description="What an adversary may know. `age` also stands for `age_lo` and `age_hi`, or for `age_set`.",
+        description="What an adversary may know; left out: they are proposed. `age` also stands for `age_lo` and "
+        "`age_hi`, or for `age_set`.",
     )
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="What must not be learned of a person."
@@ -89,6 +90,9 @@ class TableSpec(JobSpec):
             raise MisplacedError(msg, "dataset_id")
         check_different(field="quasi_identifiers", names=self.quasi_identifiers)
         check_different(field="sensitive", names=self.sensitive)
+        if self.demanded and not self.quasi_identifiers:
+            msg = "demands are checked on quasi-identifiers that you name: without them some are only proposed"
+            raise MisplacedError(msg, "require")
         unmet_needs(self.require, self)
         return self
 

@@ -24,7 +24,14 @@ def sections(method: str, result: JsonObject) -> list[Section]:
     if method == "frontier" and "points" in result:
         return [_frontier(result["points"])]
     if method == "table" and "columns" in result:
-        return [_identifying(result), _classes(result), _learned(result), _risks(result), _uniques(result)]
+        return [
+            _proposed(result),
+            _identifying(result),
+            _classes(result),
+            _learned(result),
+            _risks(result),
+            _uniques(result),
+        ]
     return []
 
 
@@ -132,6 +139,22 @@ def _identifying(result: JsonObject) -> Section:
         axis="share of the special uniques' scores",
     )
     return Section("What each column identifies", figures=(picture,), tables=(Table("Quasi-identifiers", head, rows),))
+
+
+def _proposed(result: JsonObject) -> Section:
+    """Which columns identify, where none were named."""
+    found: JsonObject = result.get("proposal") or {}
+    if not found:
+        return Section("Proposed quasi-identifiers")
+    direct = ", ".join(found["direct_identifiers"]) or "none"
+    chosen = ", ".join(found["quasi_identifiers"]) or "none"
+    sentences = (
+        "A proposal: nothing is anonymized, and no demand was checked on it.",
+        f"Direct identifiers, to leave out of any release: {direct}.",
+        f"Proposed as quasi-identifiers, those that identify most first: {chosen}.",
+    )
+    points = [str(one["sentence"]) for one in found["columns"]] + [str(one["sentence"]) for one in found["pairs"]]
+    return Section("Proposed quasi-identifiers", sentences, points=tuple(points))
 
 
 def _classes(result: JsonObject) -> Section:

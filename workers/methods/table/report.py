@@ -71,6 +71,7 @@ def result(spec: TableSpec, made: Measured) -> told_as.TableResult:
         utility=_utility(made, int(size.min())),
         regions=_regions(spec, audited),
         sums=tuple(_sums(one, cells, audited) for one, cells in zip(spec.sums, audited.sums, strict=True)),
+        proposal=None,
         passed=None,
         demands={},
         findings=(),

@@ -1,18 +1,23 @@
 """Runner of the audit `table`: measures of the field, column by column and set of columns by set."""
 
+from collections.abc import Sequence
 from itertools import islice
 from math import comb
 from typing import Final
 
 import numpy as np
 
+from app.contracts.datasets import DatasetColumn
 from app.contracts.demands import MissingCells
+from app.contracts.releases import ReleaseColumn
+from app.contracts.table_results import ProposedColumn
 from app.contracts.tables import TableSpec
 from workers.algorithms.tables.special_uniques import Special, scored, unscored
 from workers.algorithms.tables.uniques import minimal_uniques
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.table.measures import Neighbourhoods, Told, Without, told, without
+from workers.methods.table.proposing import candidates, proposal, without_direct
 from workers.methods.table.reading import Audited, Sensitive, read
 from workers.methods.table.report import Measured, result
 
@@ -42,14 +47,30 @@ class TableRunner:
         """
         job.tick(0.0, "read")
         spec = job.specification(TableSpec)
+        proposing = not spec.quasi_identifiers
+        direct: tuple[ProposedColumn, ...] = ()
+        if proposing:
+            spec = candidates(spec, [column.name for column in _columns(job, spec)])
         audited = read(job, spec)
+        if proposing:
+            audited, direct = without_direct(audited)
         seen = Neighbourhoods(audited.codes, spec.missing is MissingCells.MATCHES_ANYTHING)
         sensitive, others = _classes(job, spec, audited, seen)
         depth = _depth(len(audited.codes), audited.records)
         special = _uniques(job, audited, seen, depth)
         job.tick(0.97, "report")
-        found = result(spec, Measured(audited, seen, sensitive, others, special, depth)).model_dump(mode="json")
-        return Outcome(summary=found, result=found)
+        found = result(spec, Measured(audited, seen, sensitive, others, special, depth))
+        if proposing:
+            told = f"This proposes quasi-identifiers and checks no demand. {found.verdict}"
+            found = found.model_copy(update={"proposal": proposal(audited, found, direct), "verdict": told})
+        made = found.model_dump(mode="json")
+        return Outcome(summary=made, result=made)
+
+
+def _columns(job: JobContext, spec: TableSpec) -> Sequence[DatasetColumn | ReleaseColumn]:
+    if spec.release_id is not None:
+        return job.releases["release_id"].columns
+    return job.datasets["dataset_id"].columns
 
 
 def _classes(
