@@ -146,6 +146,18 @@ class Settings(BaseSettings):
     four_eyes: bool = Field(
         default=False, description="The key that publishes a release is not the one that made it; none is by itself."
     )
+    kept_rare_share: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        description="Of the rows; more with kept values that fewer than k rows of the data share keep it a draft.",
+    )
+    kept_determined_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Of the rows; more whose box has one value of a kept column keep it a draft.",
+    )
     public_releases: bool = Field(default=False, description="Releases for `public` are readable without a key.")
     public_url: str | None = Field(
         default=None, description="Where the service is reached from outside: certificates name it as their issuer's."

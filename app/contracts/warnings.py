@@ -59,7 +59,10 @@ class WarningCode(StrEnum):
     )
     KEPT_BELOW_K = (
         "kept_below_k",
-        "Boxes, job and release: fewer than k rows agree in box and kept columns.",
+        (
+            "Boxes, job and release: fewer than k rows agree in box and kept columns; which columns, and whether one "
+            "that `l`, `t` or `alpha` protects is all that does it."
+        ),
     )
     VALUES_CERTAIN = (
         "values_certain",
@@ -76,6 +79,13 @@ class WarningCode(StrEnum):
     RARE_VALUES_LEFT_OUT = (
         "rare_values_left_out",
         "Boxes, job: records are left out for a value that fewer than k have, lest a frequent value be merged with it.",
+    )
+    MOST_CHANGES_WAIT = (
+        "most_changes_wait",
+        (
+            "Boxes, job of a new version: more than half of the rows that came or left are not seen yet, for fewer "
+            "than k of their box did."
+        ),
     )
     K_OF_ONE = ("k_of_one", "Boxes, job and release: k is 1, so a box may be one record's.")
     LINKAGE = (

@@ -153,3 +153,19 @@ def test_what_no_version_can_be_made_of_is_refused_by_name(tmp_path: Path) -> No
         filled = RULES["boxes"].fill(spec, bench._given(spec))
         errors = RULES["boxes"].check(filled, bench._given(filled))
         assert [one.detail for one in errors if one.pointer == place and told in one.detail], (change, errors)
+
+
+def test_where_most_changes_wait_the_keeper_is_told_how_many_rows_and_boxes(tmp_path: Path) -> None:
+    """A few who come wait, and are counted; where a table comes again as large, most are seen and nothing is said."""
+    first = people(41)
+    for name in ("few", "many"):
+        (tmp_path / name).mkdir()
+    few = Versions(tmp_path / "few", first, keep=[]).add(first.vstack(people(42, 12)))
+    (warning,) = few.outcome.warnings
+    assert warning.code == "most_changes_wait"
+    assert (
+        f"12 of the 12 rows that came or left since the version before wait, in {few.result['waiting']}"
+        in warning.detail
+    )
+    many = Versions(tmp_path / "many", first, keep=[]).add(first.vstack(people(43, 4000)))
+    assert "most_changes_wait" not in {one.code for one in many.outcome.warnings}

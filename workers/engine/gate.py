@@ -198,7 +198,17 @@ class Gate:
             link_key=None if draft.link is None else release.id,
         )  # fmt: skip
         audited = Audited(made, candidate.release, draft.link, self._claimed.inputs.dataset, candidate.dataset)
-        return unmet(job, audited, fraction=_SHARE, stage=STAGE)
+        return (*self._kept(candidate), *unmet(job, audited, fraction=_SHARE, stage=STAGE))
+
+    def _kept(self, candidate: Candidate) -> list[Finding]:
+        """What would be published by accident; a series publishes nothing that its base has not."""
+        if candidate.dataset is None or not candidate.spec.get("keep"):
+            return []
+        from workers.methods.released.kept import Limits, accidents
+
+        settings = self._at.settings
+        limits = Limits(rare=settings.kept_rare_share, determined=settings.kept_determined_share)
+        return accidents(candidate.release, candidate.dataset, candidate.spec, limits)
 
     def _keep(
         self, candidate: Candidate, release: StoredRelease

@@ -1,5 +1,7 @@
 """Equivalence classes of rows: those that agree in everything that is published of them."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 
 def smallest_class(table: pa.Table, groups: npt.NDArray[Any]) -> int:
@@ -50,6 +53,23 @@ def shares_certain(table: pa.Table, groups: npt.NDArray[Any]) -> dict[str, float
         sizes = frame.group_by("group").agg(pl.len(), agreed.alias("agreed"))
         found[name] = float(sizes.filter(pl.col("agreed"))["len"].sum()) / len(groups)
     return found
+
+
+def shares_certain_in(path: Path, groups: str, names: Sequence[str]) -> dict[str, float]:
+    """The same of a file's columns by its column of groups; none where it has no such column, nor of constant columns.
+
+    Parameters
+    ----------
+    path
+        A Parquet file.
+    groups, names
+        The column that says which rows belong together, and those whose values are looked at.
+    """
+    if groups not in pq.read_schema(path).names or not names:
+        return {}
+    table = pq.read_table(path, columns=[groups, *names])
+    varied = [name for name in names if len(table[name].unique()) > 1]
+    return shares_certain(table.select(varied), table[groups].to_numpy()) if varied else {}
 
 
 def numbered(table: pa.Table) -> npt.NDArray[np.int32]:

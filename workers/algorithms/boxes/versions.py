@@ -86,11 +86,14 @@ class Renewed:
     before : (M,), the rows of the version before that are shown again.
     today : (N,), the records of today that are shown.
     waiting : boxes in which something waits.
+    changes, pending : sum_b (A_b + R_b), and the same of boxes (or classes) that wait.
     """
 
     before: BoolArray
     today: BoolArray
     waiting: int
+    changes: int = 0
+    pending: int = 0
 
 
 def renewed(
@@ -134,7 +137,11 @@ def renewed(
         for weight in (*seen, now):
             shown &= _varied(unit, value, weight, units, asked)
     there = shown[unit]
-    return Renewed(~there[which[:rows]], there[which[rows:]], len(np.unique(box[~there])))
+    changes = added + gone
+    return Renewed(
+        ~there[which[:rows]], there[which[rows:]], len(np.unique(box[~there])),
+        changes=int(changes.sum()), pending=int(changes[~shown].sum()),
+    )  # fmt: skip
 
 
 def _fewest_persons(of: IntArray, persons: IntArray, came: IntArray, unit: IntArray, added: IntArray) -> IntArray:

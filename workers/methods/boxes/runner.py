@@ -17,6 +17,7 @@ from workers.methods.boxes.arranged import Arrangement, arranged, ordered
 from workers.methods.boxes.certified import public_statistics
 from workers.methods.boxes.columns import Shown, release_columns, release_types
 from workers.methods.boxes.demands import demands
+from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.reading import Records, kinds_of, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
@@ -128,7 +129,7 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), told=told)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
-    said = boxes_warnings.released(shown, boxes, result, certain)
+    said = boxes_warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
     return Outcome(
         summary=result,
         result=result,

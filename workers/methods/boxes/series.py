@@ -18,6 +18,7 @@ from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
 from app.contracts.inputs import ReleaseInput
+from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from surebox_verify.boxes import PublishedBoxes
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.statistics import check_statistics, depends_on_ddof
@@ -38,6 +39,7 @@ from workers.methods.boxes.arranged import Arrangement, Order, arranged
 from workers.methods.boxes.certified import public_statistics, statistics
 from workers.methods.boxes.codebooks import Codebook, declared_codebook
 from workers.methods.boxes.columns import Shown, release_columns, release_types
+from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.requests import left_out, undefined
 from workers.methods.boxes.telling import sides_told
 from workers.methods.context import JobContext
@@ -64,11 +66,14 @@ class Rows:
         Of the boxes; None: from 1.
     counted
         Fields of the result that only a new version has.
+    warnings
+        Of a new version, for the job alone.
     """
 
     parts: tuple[tuple[Path, NDArray[np.int64]], ...]
     numbers: NDArray[np.int64] | None = None
     counted: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +157,11 @@ def finish(state: Later, job: JobContext) -> Outcome:
     columns = release_columns(shown, boxes, None, of_row, numbers=state.rows.numbers)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     result = _result(state, smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()), certain)
-    said = warnings.released(shown, boxes, result, certain)
+    said = warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
     return Outcome(
         summary=result,
         result=result,
-        warnings=said,
+        warnings=[*said, *state.rows.warnings],
         release=release_draft(
             job,
             columns,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from app.contracts.box_columns import ColumnKind, merged_values
 from app.contracts.boxes import BoxesSpec
 from app.contracts.quasi_identifiers import telling_boxes
+from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import InfeasibleError
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
-from workers.algorithms.boxes.versions import Demanded, Sensitive, numbers, renewed, risen
+from workers.algorithms.boxes.versions import Demanded, Renewed, Sensitive, numbers, renewed, risen
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.tables.composition import ABSENT
 from workers.frames.codes import coded_columns
@@ -86,8 +87,22 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
         "records": len(places), "dropped": len(places) - len(inside) - outside, "outside": outside,
         "waiting": shown.waiting,
     }  # fmt: skip
-    rows = Rows(((path, waits), (data, today)), numbers(box, group), counted)
+    rows = Rows(((path, waits), (data, today)), numbers(box, group), counted, _waits(shown, boxes=number))
     return certifying(Shown(spec, kinds, types, books), united_boxes(released, group, books, group[of_row]), rows)
+
+
+def _waits(shown: Renewed, *, boxes: int) -> tuple[Warning, ...]:
+    """A word to the keeper where most of what has changed is not seen yet."""
+    if 2 * shown.pending <= shown.changes:
+        return ()
+    detail = (
+        f"{shown.pending} of the {shown.changes} rows that came or left since the version before wait, in "
+        f"{shown.waiting} of {boxes} boxes: fewer than k rows of a box (or of its kept values) came, left or stayed, "
+        "and such a box shows what it showed before. Readers see the older rows there. What helps: a version for "
+        "several deliveries, a base with larger boxes (a larger k, fewer columns); where most of the "
+        "table is new, a base of its own (`previous_release_id: null`, composed with what was published)"
+    )
+    return (warning(WarningCode.MOST_CHANGES_WAIT, detail, "/spec/previous_release_id"),)
 
 
 def _sensitive(data: Path, released: Path, name: str, inside: NDArray[np.int64], *, kept: bool) -> Sensitive:

@@ -16,13 +16,16 @@ from app.errors import pointer
 from surebox_verify.core.types import BoolArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.methods.boxes.columns import Shown
+from workers.methods.boxes.kept import KeptClasses, protected
 
 _SHOWN = 5
 _BETWEEN_EXTREMES = (StatisticKind.MEAN, StatisticKind.DOMAIN_MEAN, StatisticKind.QUANTILE)
 _SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}
 
 
-def released(shown: Shown, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
+def released(
+    shown: Shown, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float], kept: KeptClasses
+) -> list[Warning]:
     """Warnings of the job that follow from what is published.
 
     Parameters
@@ -31,9 +34,10 @@ def released(shown: Shown, boxes: Boxes, result: Mapping[str, Any], certain: Map
     boxes : as published.
     result : the job's result.
     certain : share of rows whose value in a kept column is that of their whole box.
+    kept : how few rows agree in box and kept values.
     """
     spec = shown.spec
-    return [*_k(spec), *_boxes(shown, boxes, result), *_kept(spec, result), *_certain(spec, "keep", certain)]
+    return [*_k(spec), *_boxes(shown, boxes, result), *_kept(spec, result, kept), *_certain(spec, "keep", certain)]
 
 
 def unplaced(found: Sequence[Warning]) -> list[Warning]:
@@ -170,13 +174,30 @@ def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float
     return False
 
 
-def _kept(spec: BoxesSpec, result: Mapping[str, Any]) -> Iterator[Warning]:
-    if result["k_with_keep"] < spec.k:
+def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iterator[Warning]:
+    least = result["k_with_keep"]
+    if least >= spec.k:
+        return
+    hidden = protected(spec)
+    below = ", ".join(f"{name!r} ({kept.alone[name]})" for name in spec.keep if kept.alone.get(name, spec.k) < spec.k)
+    which = f"alone: {below}" if below else "none alone, but together"
+    said = f"as few as {least} rows agree in box and kept columns, {spec.k} were asked for ({which})"
+    if kept.unprotected is None or kept.unprotected >= spec.k:
+        names = ", ".join(map(repr, hidden))
         detail = (
-            f"as few as {result['k_with_keep']} rows agree in box and kept columns, {spec.k} were asked for: whoever "
-            "knows a person's kept values has fewer candidates. `count_keep` counts them; or keep fewer columns"
+            f"{said}. Without {names} there are {spec.k} and more: `l`, `t` or `alpha` ask for variety of sensitive "
+            "values, and k is not about them, for they are what nobody is to learn from a box"
         )
-        yield warning(WarningCode.KEPT_BELOW_K, detail, "/spec/keep")
+    else:
+        detail = (
+            f"{said}: whoever knows a person's kept values has fewer candidates. `count_keep` counts them; or keep "
+            "fewer columns"
+        )
+        if hidden:
+            detail += (
+                f". Sensitive columns that `l`, `t` or `alpha` protect ({', '.join(map(repr, hidden))}) are not why"
+            )
+    yield warning(WarningCode.KEPT_BELOW_K, detail, "/spec/keep")
 
 
 def _certain(spec: BoxesSpec, field: str, certain: Mapping[str, float]) -> Iterator[Warning]:

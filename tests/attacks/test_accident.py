@@ -1,0 +1,93 @@
+"""Publishing by accident: identifiers, incomes to the dollar and values that boxes give away stay drafts."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.asking import succeed, upload
+from tests.service import Service
+
+ROWS = 800
+ASKED: dict[str, Any] = {"method": "boxes", "k": 5, "columns": ["age", "hours"]}
+
+
+def persons() -> pl.DataFrame:
+    draw = np.random.default_rng(166)
+    age = draw.integers(18, 90, ROWS)
+    few = np.where(np.arange(ROWS) < ROWS // 200, np.arange(ROWS), draw.integers(1_000, 1_003, ROWS))  # four rows alone
+    return pl.DataFrame({
+        "age": age, "hours": draw.integers(0, 80, ROWS), "income": draw.integers(20_000, 90_000, ROWS),
+        "who": [f"p{n}" for n in range(ROWS)], "town": draw.choice(["a", "b", "c"], ROWS), "rare": few,
+        "street": draw.integers(0, 30, ROWS), "house": draw.integers(0, 30, ROWS), "old": age >= 65,
+        "country": "here",
+    })  # fmt: skip
+
+
+@pytest.fixture
+def data(service: Service) -> Iterator[Any]:
+    """Each release has an owner of its own: nothing is composed."""
+    with ExitStack() as clients:
+
+        def of(owner: str) -> tuple[httpx.Client, str]:
+            client = clients.enter_context(service.client(owner=f"accident {owner}"))
+            return client, str(upload(client, persons().write_csv())["id"])
+
+        yield of
+
+
+def made(data: Any, owner: str, **more: Any) -> tuple[httpx.Client, dict[str, Any], str]:
+    client, dataset_id = data(owner)
+    job = succeed(client, ASKED | {"dataset_id": dataset_id} | more)
+    return client, job, client.get(f"/v1/releases/{job['release_id']}").json()["state"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "says"),
+    [
+        (["income"], "'income'"), (["who"], "'who'"), (["town", "income"], "'income'"),
+        (["street", "house"], "'street', 'house' together"), (["old"], "one value of the kept column 'old'"),
+    ],
+    ids=["income to the dollar", "an identifier", "beside another", "two columns", "what a box gives away"],
+)  # fmt: skip
+def test_what_tells_persons_apart_stays_a_draft_until_it_is_accepted(data: Any, keep: list[str], says: str) -> None:
+    client, job, state = made(data, " ".join(keep), keep=keep)
+    assert state == "draft"
+    assert {one["audit"] for one in job["findings"]} == {"kept_columns"}
+    assert says in job["findings"][0]["detail"]
+    address = f"/v1/releases/{job['release_id']}/publish"
+    assert client.post(address).status_code == 409
+    assert client.post(address, json={"accept": ["kept_columns"]}).json()["state"] == "published"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"keep": ["town", "country"]}, {"keep": ["rare"]}, {"keep": ["income"], "sensitive": ["income"], "l": 3},
+        {"keep": ["income"], "sensitive": ["income"], "t": 0.4}, {"keep": ["street"], "count_keep": True, "k": 3},
+    ],
+    ids=["towns", "four rows of 800", "l", "t", "counted"],
+)  # fmt: skip
+def test_what_many_share_or_a_demand_protects_is_published(data: Any, more: dict[str, Any]) -> None:
+    _, job, state = made(data, str(sorted(more.items())), **more)
+    assert (job["findings"], state) == ([], "published")
+
+
+def test_a_warning_says_which_columns_and_what_protects_them(data: Any) -> None:
+    def warned(owner: str, **more: Any) -> str:
+        _, job, _ = made(data, owner, **more)
+        return " ".join(one["detail"] for one in job["warnings"] if one["code"] == "kept_below_k")
+
+    plain = warned("plain", keep=["town", "income"])
+    assert "'income' (1)" in plain
+    assert "count_keep" in plain
+    hidden = warned("hidden", keep=["income"], sensitive=["income"], l=3)
+    assert "count_keep" not in hidden
+    assert "Without 'income' there are 5 and more" in hidden
+    both = warned("both", keep=["town", "income"], sensitive=["income"], l=3)
+    assert "'income'" in both.rpartition("protect")[2]
+    assert "are not why" in both

@@ -1,0 +1,62 @@
+"""After trials: a family shows what it holds and why, and once it is erased nothing of it comes back."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tests.methods.asking import ended, upload
+from tests.service import Service, bare_environment
+
+OWNER = "trials"
+ASKED: dict[str, Any] = {"method": "boxes", "k": 5, "columns": ["age", "wage"]}
+
+
+def test_a_family_is_shown_erased_and_not_replayed(service: Service) -> None:
+    draw = np.random.default_rng(168)
+    table = pl.DataFrame({"age": draw.integers(18, 90, 300), "wage": draw.lognormal(3, 1, 300).round(1)}).write_csv()
+
+    def command(*words: str) -> str:
+        line = [
+            sys.executable,
+            "-m",
+            "app.cli",
+            "families",
+            *words,
+            "--owner",
+            OWNER,
+            "--data-dir",
+            str(service.folder),
+        ]
+        return subprocess.run(line, capture_output=True, text=True, check=True, env=bare_environment()).stdout
+
+    with service.client(owner=OWNER) as client:
+        ids = [upload(client, table, name=name)["id"] for name in ("a trial", "the nightly one")]
+        once = {"Idempotency-Key": "nightly"}
+
+        def asked(columns: list[str]) -> dict[str, Any]:
+            body = ASKED | {"dataset_id": ids[1], "columns": columns}
+            return ended(client, client.post("/v1/anonymizations", json=body, headers=once).json())
+
+        ended(client, client.post("/v1/anonymizations", json=ASKED | {"dataset_id": ids[0], "k": 7}).json())
+        first = asked(["age", "wage"])
+        (finding,) = first["findings"]
+        family_id = client.get(f"/v1/datasets/{ids[1]}").json()["family_id"]
+        assert f"surebox families erase {family_id}" in finding["detail"]
+        assert asked(["age", "wage"])["id"] == first["id"], "the key stands for the job"
+        (listed,) = client.get("/v1/families").json()["items"]
+        assert [(one["name"], one["because"][:14]) for one in listed["datasets"]] == [
+            ("a trial", "it was the fir"), ("the nightly one", "2 of its colum"),
+        ]  # fmt: skip
+        assert command("list").split("\t")[:3] == [family_id, "2", "1"]
+        assert "the nightly one\t" in command("show", family_id)
+        command("erase", family_id)
+        assert client.get(f"/v1/families/{family_id}").status_code == 404
+        again = asked(["age", "wage"])
+        assert again["id"] != first["id"]
+        assert (again["findings"], client.get(f"/v1/releases/{again['release_id']}").json()["state"]) == (
+            [],
+            "published",
+        )
