@@ -19,7 +19,7 @@ Ddof = Annotated[int, Field(strict=True, ge=0, le=1)]
 class StatisticsRequest(Contract):
     """Which statistics of the released records, by their boxes alone."""
 
-    statistics: Asked = Field(description="Over columns that were anonymized; a weight changes nothing.")
+    statistics: Asked = Field(description="Over columns that were anonymized or kept; a weight changes nothing.")
     ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: as the release was asked for.")
 
 
@@ -63,5 +63,5 @@ class StatisticsSpec(JobSpec):
 
     method: Literal["statistics"] = Field(default="statistics", description="What is asked.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
-    statistics: Asked = Field(description="Over columns that were anonymized.")
+    statistics: Asked = Field(description="Over columns that were anonymized or kept.")
     ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: as the release was asked for.")

@@ -206,6 +206,11 @@ def kind_of(spec: OfKinds, name: str, column: ColumnType) -> ColumnKind:
     return ColumnKind.NOMINAL if name in spec.nominal else _BY_TYPE[column]
 
 
+def plain_kind(column: ColumnType) -> ColumnKind:
+    """What a column is by its type alone."""
+    return _BY_TYPE[column]
+
+
 def merged_values(spec: Mapping[str, Any]) -> dict[str, str]:
     """By column what rare values became, where its codebook is not declared but taken from the data.
 

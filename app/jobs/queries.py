@@ -5,8 +5,8 @@ from datetime import date
 from typing import Any, Final
 
 from app.contracts.asked_statistics import StatisticsSpec
-from app.contracts.box_columns import ColumnKind, is_day
-from app.contracts.datasets import NUMERIC
+from app.contracts.box_columns import ColumnKind, is_day, plain_kind
+from app.contracts.datasets import NUMERIC, ColumnType
 from app.contracts.inputs import ReleaseInput
 from app.contracts.methods import METHODS
 from app.contracts.queries import ClassifySpec, CountSpec
@@ -28,25 +28,33 @@ def check_classify(spec: ClassifySpec, given: Given) -> list[FieldError]:
 def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
     """Everything wrong with statistics of this release, each with its pointer."""
     release = given.releases["release_id"]
-    names: Sequence[str] = release.spec["columns"]
+    names = counted_columns(release)
     errors = []
     for index, statistic in enumerate(spec.statistics):
         for place, name in enumerate(statistic.of):
             where = pointer("statistics", index, "of", place)
             if name not in names:
-                told = f"{name!r} has neither bounds nor sets in this release; columns that have: {', '.join(names)}"
+                told = f"{name!r} is no column of this release; those that can be asked about: {', '.join(names)}"
                 errors.append(FieldError(where, told))
-            elif wrong := unfit(statistic, place, release.kind_of(name)):
-                errors.append(FieldError(where, f"column {name!r} is {release.kind_of(name)}: {wrong}"))
+            elif name not in release.spec["columns"] and _weighed_by_box(release):
+                told = (
+                    "design weights are published of whole boxes, so nothing is certain of kept columns: `weights: row`"
+                )
+                errors.append(FieldError(where, f"{name!r} is kept beside the boxes: {told}"))
+            elif wrong := unfit(statistic, place, _kind(release, name)):
+                errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
     return errors
 
 
 def counted_columns(release: ReleaseInput) -> Sequence[str]:
-    """The columns that queries may restrict: those that the specification names, or all numbers where it names none."""
+    """The columns that queries may restrict: those that the specification names, or all numbers where it names none.
+
+    Of boxes those that are kept too, as they are: they divide the boxes.
+    """
     made_by = METHODS.get(release.method)
     if made_by is not None and "columns" in made_by.spec.model_fields:
         names: Sequence[str] = release.spec["columns"]
-        return names
+        return [*names, *(release.spec.get("keep") or ())] if release.method == "boxes" else names
     return [column.name for column in release.columns if column.type in NUMERIC]
 
 
@@ -72,10 +80,25 @@ _FORMS: Final = {
 
 def _asked_by(release: ReleaseInput, name: str) -> str:
     """Whether queries restrict a column by numbers, days or values."""
-    kind = release.kind_of(name) if release.method == "boxes" else ColumnKind.NUMBER
+    kind = _kind(release, name) if release.method == "boxes" else ColumnKind.NUMBER
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         return "values"
     return "days" if kind is ColumnKind.DATE else "numbers"
+
+
+def _weighed_by_box(release: ReleaseInput) -> bool:
+    """Whether rows have an interval for the mean weight of their box, and no weight of their own."""
+    return any(column.name == "weight_mean_lo" for column in release.columns) and "weight_mean_lo" not in (
+        release.spec.get("keep") or ()
+    )
+
+
+def _kind(release: ReleaseInput, name: str) -> ColumnKind:
+    """How a release of boxes has a column: in its boxes, or as it is."""
+    if name in release.spec["columns"]:
+        return release.kind_of(name)
+    types = {column.name: column.type for column in release.columns}
+    return plain_kind(ColumnType(types[name]))
 
 
 def _fits(restriction: Any, asked_by: str) -> bool:

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.questions import Question, asked, computing
-from surebox_verify.released.boxes import WEIGHT, WEIGHT_ENDS, boxes_of
-from surebox_verify.released.codebooks import codebooks_of
+from surebox_verify.questions import Question, answering, asked
+from surebox_verify.released.boxes import WEIGHT, WEIGHT_ENDS, ReleasedBoxes, boxes_of
+from surebox_verify.released.codebooks import Codebook, codebooks_of
 
 __all__ = ["bounded_columns", "certify"]
 
@@ -33,7 +33,7 @@ def certify(
     ddof: int = 0,
     nominal: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Compute certain ranges of statistics of a release of boxes.
+    """Compute certain ranges of statistics of a release of boxes, and of the columns that it keeps beside them.
 
     Parameters
     ----------
@@ -76,8 +76,20 @@ def certify(
     weights = weights_in(table.column_names) if weight is True else weight or None
     boxes = boxes_of(_plain(table, bounded, weights), names, weight=weights, means=means)
     classed = [name for name in boxes.nominal if name in table.column_names]
-    books = codebooks_of(boxes, {"nominal": dict(nominal or {})}, classed=classed)
-    return finished(computing(boxes, questions, books=books, by_value=True))
+    kept = table.select([name for name in table.column_names if name not in _of_boxes(bounded, weights)])
+    declared = {"nominal": dict(nominal or {})}
+
+    def books(parts: ReleasedBoxes, beside: Sequence[str]) -> Mapping[str, Codebook]:
+        return codebooks_of(parts, declared, classed=classed, beside=beside)
+
+    return finished(answering(boxes, kept, questions, books=books))
+
+
+def _of_boxes(bounded: Sequence[str], weight: str | tuple[str, str] | None) -> set[str]:
+    """Names of what boxes have in a file; all others are columns that were kept."""
+    ends = (_LO, _HI, _SET, _MEAN + _LO, _MEAN + _HI)
+    sides = {name + end for name in bounded for end in ends}
+    return {"box", *sides, *bounded, *({weight} if isinstance(weight, str) else set(weight or ()))}
 
 
 def weights_in(names: Sequence[str]) -> str | tuple[str, str]:
@@ -131,10 +143,9 @@ def _table(frame: Any) -> pa.Table:
 
 def _plain(table: pa.Table, names: Sequence[str], weight: str | tuple[str, str] | None) -> pa.Table:
     """What is read, as all of pyarrow takes it: polars has texts as views, pandas days as instants."""
-    ends = (_LO, _HI, _SET, _MEAN + _LO, _MEAN + _HI)
-    weights = {weight} if isinstance(weight, str) else set(weight or ())
-    of_boxes = {"box", *(name + end for name in names for end in ends)}
-    table = table.select([name for name in table.column_names if name in of_boxes or name in weights])
+    of_boxes = _of_boxes(names, None)
+    read = _of_boxes(names, weight)
+    table = table.select([name for name in table.column_names if name in read])
     fields = [(each.name, _plain_type(each.type) if each.name in of_boxes else each.type) for each in table.schema]
     plain = table.cast(pa.schema(fields))
     for name, kind in fields:

@@ -101,7 +101,8 @@ def _certify(arguments: list[str]) -> int:
     weights = weights_in(there)
     wanted = set() if given.not_weighed else {weights} if isinstance(weights, str) else set(weights)
     weight = [name for name in there if name in wanted]
-    table = numbers(data, file_format, [name for name in there if name in {"box", *bounds, *weight}])
+    of_boxes = [name for name in there if name in {"box", *bounds, *weight}]
+    table = numbers(data, file_format, there if file_format == "parquet" else of_boxes)
     try:
         found = certify(
             table,

@@ -6,19 +6,22 @@ whoever asks the same of the same boxes has the same ranges.
 
 import json
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar, get_args
 
 import numpy as np
+import pyarrow as pa
 
 from surebox_verify.boxes import Meaning
+from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
 from surebox_verify.counted import cell_of
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
+from surebox_verify.released.beside import divided, meaning_of_parts
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant, codebooks_of, same
 
@@ -146,11 +149,70 @@ def computing(
     surebox_verify.released.codebooks.UnlistedValueError
         A value that a declared codebook does not have.
     """
+    found = yield from _computed(boxes, questions, meaning, books, by_value=by_value)
+    return [one for each in found for one in each]
+
+
+def answering(
+    boxes: ReleasedBoxes,
+    kept: pa.Table,
+    questions: Sequence[Question],
+    meaning: Meaning | None = None,
+    books: Callable[[ReleasedBoxes, Sequence[str]], Mapping[str, Codebook]] = lambda boxes, beside: codebooks_of(
+        boxes, beside=beside
+    ),
+) -> Generator[float, None, list[dict[str, Any]]]:
+    """Compute statistics of boxes and of the columns beside them, as `computing` with `by_value`.
+
+    Questions about the same columns beside the boxes are computed together, of the boxes divided by these (released
+    .beside); those about none of the boxes as they are.
+
+    Parameters
+    ----------
+    boxes, questions, meaning : as of `computing`.
+    kept : the columns that rows have as they are, a row for each of the release's.
+    books : the codebooks of boxes with some columns beside them.
+
+    Raises
+    ------
+    surebox_verify.core.errors.UndefinedStatisticError
+        As of `computing`; its `reason` names the columns.
+    surebox_verify.envelope.UnreadableError
+        A value that a declared codebook does not have, or a column that is not there.
+    """
+    own = {*boxes.numeric, *boxes.nominal}
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, each in enumerate(questions):
+        beside = tuple(name for name in kept.column_names if name in each.of and name not in own)
+        groups.setdefault(beside, []).append(index)
+    found: dict[int, list[dict[str, Any]]] = {}
+    for beside, places in groups.items():
+        parts = divided(boxes, kept.select(list(beside))) if beside else boxes
+        said = meaning_of_parts(meaning or Meaning()) if beside else meaning
+        some = [questions[place] for place in places]
+        try:
+            answers = yield from _computed(parts, some, said, books(parts, beside), by_value=True)
+        except UndefinedStatisticError as error:
+            reason = error.told(lambda column, names=(*parts.numeric, *parts.nominal): repr(names[column]))  # type: ignore[misc]
+            raise UndefinedStatisticError(places[error.index], error.kind, (), reason) from None
+        found |= dict(zip(places, answers, strict=True))
+    return [one for place in range(len(questions)) for one in found[place]]
+
+
+def _computed(
+    boxes: ReleasedBoxes,
+    questions: Sequence[Question],
+    meaning: Meaning | None,
+    books: Mapping[str, Codebook] | None,
+    *,
+    by_value: bool,
+) -> Generator[float, None, list[list[dict[str, Any]]]]:
+    """The objects of each question."""
     books = codebooks_of(boxes) if books is None else books
     statistics = [_placed(each, boxes, books) for each in questions]
     check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
     readings = Readings(boxes, replace(meaning or Meaning(), ranks=boxes.ranks), boxes.weights)
-    found = []
+    found: list[list[dict[str, Any]]] = []
     for index, (each, statistic) in enumerate(zip(questions, statistics, strict=True)):
         effort = affordable(statistic, statistics, len(boxes.counts))
         steps = reading_steps(statistic, readings, effort, each.ddof)
@@ -163,9 +225,9 @@ def computing(
             parts = (_cell(statistic, readings, parts, cell),)
         if by_value and each.values is None and each.kind in (*_OF_VALUES, "crosstab"):
             cells = _cells(each, boxes)
-            found += [_entry(replace(each, values=cell), (part,)) for cell, part in zip(cells, parts, strict=True)]
+            found.append([_entry(replace(each, values=cell), (part,)) for cell, part in zip(cells, parts, strict=True)])
             continue
-        found.append({**described(each, parts), "terms": _terms(each, boxes)})
+        found.append([{**described(each, parts), "terms": _terms(each, boxes)}])
     return found
 
 

@@ -55,6 +55,7 @@ class Codebook:
     listed : all values that were declared, in a box or not; None where the codebook is taken from the data.
     rows : of its hierarchy, each a value, its class, the class of that, …, and everything.
     classes_unknown : whether there is a hierarchy that is not known here.
+    complete : whether rows have the column as it is, so that nothing stands under another name.
     verbatim : whether `other` means what stands under it, as in statistics that a release publishes, and never a value
         of that name.
     """
@@ -64,6 +65,7 @@ class Codebook:
     listed: Sequence[Any] | None = None
     rows: Sequence[Sequence[str]] = ()
     classes_unknown: bool = False
+    complete: bool = False
     verbatim: bool = False
 
     def meant(self, value: Any) -> Meant:
@@ -120,7 +122,7 @@ class Codebook:
     @cached_property
     def _rest(self) -> frozenset[int]:
         """The code that may hold values that nobody declared."""
-        return frozenset(code for code, known in enumerate(self.values) if known == OTHER)
+        return frozenset(code for code, known in enumerate(self.values) if known == OTHER and not self.complete)
 
     @cached_property
     def _classes(self) -> Mapping[str, Sequence[frozenset[int]]]:
@@ -146,7 +148,7 @@ class Codebook:
         readings = [frozenset({code}) for code in exact or matching]
         if not readings and not self._keys_listed.isdisjoint(keys):
             readings = [frozenset()]  # declared, and in no box
-        if self.listed is None and not self.verbatim and value == OTHER and readings:
+        if self.listed is None and not (self.verbatim or self.complete) and value == OTHER and readings:
             readings.append(frozenset())  # all that stands under it, or the records that have this very value
         return [*readings, *self._classes.get(_text(value), ())]
 
@@ -165,6 +167,7 @@ def codebooks_of(
     parameters: Mapping[str, Any] | None = None,
     *,
     classed: Collection[str] = (),
+    beside: Collection[str] = (),
     verbatim: bool = False,
 ) -> dict[str, Codebook]:
     """The codebooks of a release, by column.
@@ -174,11 +177,15 @@ def codebooks_of(
     boxes : of the release.
     parameters : how it was made, as far as that is public; None where that is not known.
     classed : columns of which the file has classes beside their sets.
+    beside : columns that rows have as they are: their values are all there are.
     verbatim : whether `other` means what stands under it.
     """
     declared = (parameters or {}).get("nominal") or {}
     found = {}
     for name, values in zip(boxes.nominal, boxes.codebooks, strict=True):
+        if name in beside:
+            found[name] = Codebook(name, values, complete=True)
+            continue
         one = declared.get(name) or {}
         rows = (one.get("hierarchy") or {}).get("rows") or ()
         listed = one.get("values") or [row[0] for row in rows] or _booleans(values)

@@ -23,6 +23,7 @@ from workers.frames.columns import numeric_columns
 from workers.methods.context import JobContext
 from workers.methods.queries.asked import Asked, Queries
 from workers.methods.queries.sided import BEYOND, ExpectedSets, SetColumn, Sided, sided
+from workers.methods.released.boxes import kept_in
 from workers.methods.released.densities import released_densities
 
 #: A rotated density is asked for so many points.
@@ -178,17 +179,19 @@ class CountedRows:
 
 
 def read_for(release: ReleaseInput, queries: Queries) -> tuple[str, ...]:
-    """The columns that are read for a question alone; none where a release is made ready for all questions."""
+    """The columns that are read for a question alone: those that rows have as they are."""
+    asked = frozenset(name for query in queries for name in query)
+    if release.method == "boxes":
+        return kept_in(release, asked)
     if release.method != "swaps":
         return ()
-    asked = frozenset(name for query in queries for name in query)
     return tuple(column.name for column in release.columns if column.name in asked)
 
 
 def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
     """The release of a question, made ready; `columns` are those of `read_for`."""
     make: dict[str, Callable[[JobContext], Countable]] = {
-        "boxes": _boxes,
+        "boxes": lambda job: counted_boxes(sided(job, columns)),
         "uncertain": _densities,
         "condensation": _points,
     }
@@ -209,10 +212,6 @@ def warm_up() -> None:
     densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
     domain = (np.array([0.0, -np.inf]), np.array([np.inf, np.inf]))
     CountedDensities((), counting.index(densities, domain), exact=False).count(some, threads=1)
-
-
-def _boxes(job: JobContext) -> Countable:
-    return counted_boxes(sided(job))
 
 
 def counted_boxes(boxes: Sided) -> CountedBoxes:

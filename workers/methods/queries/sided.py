@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import expected_shares
+from surebox_verify.released.beside import divided
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant
 from workers.methods.context import JobContext
-from workers.methods.released.boxes import released_boxes, released_codebooks
+from workers.methods.released.boxes import kept_rows, released_boxes, released_codebooks
 
 #: Half a unit of whole numbers reaches to the next one's, but for this much: neighbours do not touch.
 _HALF: Final = 0.5 - 2.0**-20
@@ -152,9 +153,18 @@ class Sided:
         return np.where(empty, -BEYOND, lo), np.where(empty, -BEYOND, hi)
 
 
-def sided(job: JobContext) -> Sided:
-    """The boxes of the release that is asked."""
+def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
+    """The boxes of the release that is asked.
+
+    Parameters
+    ----------
+    job
+        The question.
+    kept
+        Columns that rows have as they are: boxes are divided by them, and have them too.
+    """
     release, boxes = job.releases["release_id"], released_boxes(job)
+    boxes = divided(boxes, kept_rows(job, kept)) if kept else boxes
     types = {column.name: column.type for column in release.columns}
     orders: Mapping[str, Sequence[Any]] = release.spec.get("ordinal") or {}
     plain = tuple(name for name in boxes.numeric if name not in orders)
@@ -165,10 +175,10 @@ def sided(job: JobContext) -> Sided:
     lower[missing] = upper[missing] = BEYOND
     if not plain:
         lower = upper = np.zeros((len(boxes.counts), 1))
-    books = released_codebooks(release, boxes)
+    books = released_codebooks(release, boxes, kept)
     sets = [_distinct(books[name], matrix) for name, matrix in zip(boxes.nominal, boxes.sets, strict=True)]
     sets += [_distinct(books[name], _ranks(boxes, name, len(order))) for name, order in orders.items()]
-    tight = release.spec.get("bounds") == "tight"
+    tight = release.spec.get("bounds") == "tight" and not kept  # an end of a box is no part's
     return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets), tight)
 
 
@@ -176,7 +186,7 @@ def _unit(name: str, types: Mapping[str, str], spec: Mapping[str, Any]) -> float
     """What the values of a column are multiples of; 0 of real numbers."""
     if spec["bounds"] != "snug" and (step := (spec.get("grid") or {}).get(name)) is not None:
         return float(step)
-    return 0.0 if types[f"{name}_lo"] == "number" else 1.0
+    return 0.0 if types.get(f"{name}_lo", types.get(name)) == "number" else 1.0
 
 
 def _ranks(boxes: ReleasedBoxes, name: str, size: int) -> BoolArray:

@@ -1,6 +1,7 @@
 """The runner of `statistics`: certain ranges from the published rows, as `surebox-certify` computes them offline."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,12 @@ import numpy as np
 from app.errors import InvalidError, pointer
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
-from surebox_verify.questions import computing, question
+from surebox_verify.questions import answering, computing, question
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, meaning_of, read_boxes, weight_of
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.queries.values import check_values
-from workers.methods.released.boxes import released_codebooks
+from workers.methods.released.boxes import kept_in, kept_rows, released_codebooks
 
 
 class StatisticsRunner:
@@ -34,14 +35,14 @@ class StatisticsRunner:
         weight, orders, means = weight_of(release.spec, types), release.spec.get("ordinal"), has_means(release.spec)
         boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
         meaning = meaning_of(release.spec, types)
-        books = released_codebooks(release, boxes)
-        check_values(books, _named(job.spec["statistics"]))
+        kept = kept_rows(job, kept_in(release, (name for one in job.spec["statistics"] for name in one["of"])))
+        check_values(released_codebooks(release, boxes), _named(job.spec["statistics"]))
         asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]
+        books = partial(released_codebooks, release)
         try:
-            found = job.through(computing(boxes, asked, meaning, books, by_value=True), "statistics")
+            found = job.through(answering(boxes, kept, asked, meaning, books), "statistics")
         except UndefinedStatisticError as error:  # a column of too many values
-            named = [*boxes.numeric, *boxes.nominal]
-            detail = f"the {error.kind} is undefined: {error.told(lambda column: repr(named[column]))}"
+            detail = f"the {error.kind} is undefined: {error.reason}"
             raise InvalidError.at(pointer("statistics", error.index), detail) from None
         return Outcome(summary={}, result={"statistics": found})
 

@@ -1,5 +1,10 @@
 """A box release as the boxes it publishes."""
 
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from app.contracts.inputs import ReleaseInput
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
 from surebox_verify.released.codebooks import Codebook, codebooks_of
@@ -20,7 +25,37 @@ def released_boxes(job: JobContext, *, field: str = "release_id") -> ReleasedBox
     return read_boxes(job.release_path(field), spec["columns"], orders=spec.get("ordinal"))
 
 
-def released_codebooks(release: ReleaseInput, boxes: ReleasedBoxes) -> dict[str, Codebook]:
+def kept_in(release: ReleaseInput, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of some columns that a release of boxes has as they are, in the order of its specification.
+
+    Parameters
+    ----------
+    release
+        The release.
+    names
+        Columns that questions name.
+    """
+    named = frozenset(names)
+    return tuple(name for name in release.spec.get("keep") or () if name in named)
+
+
+def kept_rows(job: JobContext, names: Sequence[str], *, field: str = "release_id") -> pa.Table:
+    """Columns that rows of a release have as they are.
+
+    Parameters
+    ----------
+    job
+        A job that works on the release.
+    names
+        The columns.
+    field
+        The field that names the release.
+    """
+    with pq.ParquetFile(job.release_path(field), pre_buffer=False) as file:
+        return file.read(columns=list(names))
+
+
+def released_codebooks(release: ReleaseInput, boxes: ReleasedBoxes, beside: Sequence[str] = ()) -> dict[str, Codebook]:
     """What questions to a release mean by the values of its columns.
 
     Parameters
@@ -29,6 +64,9 @@ def released_codebooks(release: ReleaseInput, boxes: ReleasedBoxes) -> dict[str,
         The release.
     boxes
         Its boxes.
+    beside
+        Columns that its rows have as they are, where the boxes are divided by them.
     """
     there = {column.name for column in release.columns}
-    return codebooks_of(boxes, release.spec, classed=[name for name in boxes.nominal if name in there])
+    classed = [name for name in boxes.nominal if name in there]
+    return codebooks_of(boxes, release.spec, classed=classed, beside=beside)
