@@ -9,7 +9,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from app.contracts.datasets import FileFormat
+from app.contracts.datasets import CHARSETS, FileFormat
 from app.datasets.decoding import Decoder
 from app.datasets.staging import Staged, Staging
 from app.errors import BadRequestError, FieldError, InvalidError, TooLargeError, UnsupportedMediaTypeError
@@ -24,7 +24,6 @@ MEDIA_TYPES: Final = {
 }
 #: For clients that can send bytes only, as generated ones do: the query says what they are.
 BYTES: Final = "application/octet-stream"
-_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 _PLAIN: Final = frozenset({"", "identity"})
 _GZIP: Final = frozenset({"gzip", "x-gzip"})
 #: Bytes gathered before a thread is asked to decode and write them: fewer hops between threads.
@@ -37,6 +36,7 @@ class BodyKind:
 
     format: FileFormat
     gzipped: bool
+    charset: str | None = None
 
 
 def body_kind(request: Request, *, named: FileFormat | None, max_bytes: int) -> BodyKind:
@@ -53,7 +53,7 @@ def body_kind(request: Request, *, named: FileFormat | None, max_bytes: int) -> 
     BadRequestError
         When the declared length is no number.
     """
-    file_format = _format(request.headers.get("content-type", ""), named)
+    file_format, charset = _format(request.headers.get("content-type", ""), named)
     encoding = ",".join(request.headers.getlist("content-encoding")).strip().lower()
     if encoding not in _PLAIN | _GZIP:
         raise UnsupportedMediaTypeError("Content-Encoding can be gzip, or left out for a body that is not compressed")
@@ -62,7 +62,7 @@ def body_kind(request: Request, *, named: FileFormat | None, max_bytes: int) -> 
         raise BadRequestError("Content-Length is not a number")
     if int(declared) > max_bytes:
         raise TooLargeError(f"the body has {int(declared)} bytes; at most {max_bytes} (decoded) are accepted here")
-    return BodyKind(file_format, encoding in _GZIP)
+    return BodyKind(file_format, encoding in _GZIP, charset)
 
 
 async def stage(request: Request, kind: BodyKind, *, storage: Storage, settings: Settings) -> Staged:
@@ -100,7 +100,8 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
         yield b"".join(held)
 
 
-def _format(content_type: str, named: FileFormat | None) -> FileFormat:
+def _format(content_type: str, named: FileFormat | None) -> tuple[FileFormat, str | None]:
+    """The format of a body, and the encoding of its text where that is not UTF-8."""
     media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
     found = named if media_type == BYTES else MEDIA_TYPES.get(media_type)
     if found is None:
@@ -110,8 +111,12 @@ def _format(content_type: str, named: FileFormat | None) -> FileFormat:
     if named not in {None, found}:
         detail = f"the Content-Type is that of {found.value}: leave `format` out, or send {BYTES}"
         raise InvalidError(f"format: {detail}", errors=[FieldError("?format", detail)])
+    charset = None
     for parameter in parameters:
         name, _, value = parameter.partition("=")
-        if name.strip() == "charset" and value.strip().strip('"') not in _CHARSETS:
-            raise UnsupportedMediaTypeError("text must be UTF-8: convert the file, and send charset=utf-8 or none")
-    return found
+        if name.strip() == "charset":
+            given = value.strip().strip('"')
+            if given not in CHARSETS:
+                raise UnsupportedMediaTypeError(f"charset in the Content-Type can be one of {', '.join(CHARSETS)}")
+            charset = CHARSETS[given]
+    return found, charset

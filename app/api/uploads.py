@@ -53,7 +53,7 @@ async def answer(request: Request, asked: UploadRequest) -> Response:
     """Take the body in, have it read, and answer with the dataset."""
     resources = asked.resources
     kind = body_kind(request, named=asked.parameters.format, max_bytes=resources.settings.max_upload_bytes)
-    described = describe(asked.parameters, kind.format)
+    described = describe(asked.parameters, kind.format, charset=kind.charset)
     refuse_word(asked.principal, described)
     staged = await stage(request, kind, storage=resources.storage, settings=resources.settings)
     taken, accepted = await run_in_threadpool(_accept, asked, described, staged)

@@ -33,7 +33,14 @@ class FileFormat(StrEnum):
 
 
 #: Options that came later than the others.
-_LATER: Final = ("decimal", "thousands", "date_format")
+_LATER: Final = ("decimal", "thousands", "date_format", "charset")
+#: Names of encodings, as they are kept; UTF-8 need not be said. What calls itself ISO-8859-1 is Windows-1252, as on the
+#: web.
+CHARSETS: Final[dict[str, str | None]] = {
+    "utf-8": None, "utf8": None, "us-ascii": None, "ascii": None,
+    "windows-1252": "windows-1252", "cp1252": "windows-1252", "iso-8859-1": "windows-1252", "latin1": "windows-1252",
+    "iso-8859-15": "iso-8859-15", "utf-16": "utf-16", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be",
+}  # fmt: skip
 
 
 class ReadOptions(Contract):
@@ -59,6 +66,10 @@ class ReadOptions(Contract):
     decimal: str | None = Field(default=None, max_length=1, description="Before the fraction of a number; `.` or `,`.")
     thousands: str | None = Field(default=None, max_length=1, description="Between groups of three digits, if any.")
     date_format: str | None = Field(default=None, max_length=40, description="How days are written beside YYYY-MM-DD.")
+
+    charset: str | None = Field(
+        default=None, max_length=20, description="Encoding of the text, as asked or found; null for UTF-8."
+    )
 
     def stored(self) -> dict[str, Any]:
         """As JSON, without what was not given and older processes do not know."""

@@ -27,6 +27,10 @@ class WarningCode(StrEnum):
         "one_column",
         "Dataset: the file has one column only. Fields may be separated by another character than `delimiter`.",
     )
+    CHARSET_FOUND = (
+        "charset_found",
+        "Dataset: the text is not UTF-8; it was read in the encoding that `detail` names.",
+    )
     HEADER_LIKE_DATA = (
         "header_like_data",
         "Dataset: the names of the columns look like a record. If they are one, upload with `header=false`.",

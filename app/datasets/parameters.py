@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from app.contracts.base import Contract, Labels
-from app.contracts.datasets import ColumnType, FileFormat, ReadOptions
+from app.contracts.datasets import CHARSETS, ColumnType, FileFormat, ReadOptions
 from app.errors import FieldError, InvalidError
 
 DEFAULT_NAME: Final = "unnamed"
@@ -19,7 +19,7 @@ _LONGEST_TOKEN: Final = 200
 _LONGEST_COLUMN: Final = 1_000
 _MANY: Final = 10_000
 _TEXT_ONLY: Final = (
-    "delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands",
+    "delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands", "charset",
 )  # fmt: skip
 _TEXT_FORMATS: Final = frozenset({FileFormat.CSV, FileFormat.TSV})
 _THOUSANDS: Final = ",.'_ "
@@ -59,6 +59,12 @@ class UploadParameters(Contract):
     decimal: str | None = Field(default=None, description="CSV, TSV: before the fraction of a number: `.` or `,`.")
     thousands: str | None = Field(
         default=None, description="CSV, TSV: between groups of three digits: `,`, `.`, `'`, `_` or a space."
+    )
+    charset: str | None = Field(
+        default=None,
+        description="CSV, TSV: encoding of the text, such as `windows-1252` or `utf-16`, also as `charset` of the "
+        "Content-Type. Without it UTF-8 and UTF-16 are recognised, and what is neither is read as `windows-1252`, with "
+        "a warning.",
     )
     date_format: str | None = Field(
         default=None,
@@ -102,7 +108,7 @@ class _Findings:
         self.errors.append(FieldError(f"?{parameter}", detail))
 
 
-def describe(parameters: UploadParameters, file_format: FileFormat) -> Described:
+def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: str | None = None) -> Described:
     """Check the query of an upload.
 
     Parameters
@@ -111,6 +117,8 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
         The query.
     file_format
         Of the body, as its Content-Type says.
+    charset
+        Of its text, as its Content-Type says.
 
     Raises
     ------
@@ -125,6 +133,9 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
     types = _types(parameters.type, found)
     quote = DEFAULT_QUOTE if parameters.quote is None else parameters.quote
     delimiter = _delimiter(parameters, quote, found)
+    named = "" if parameters.charset is None else parameters.charset.strip().lower()
+    if named and named not in CHARSETS:
+        found.refuse("charset", f"one of {', '.join(CHARSETS)}")
     _check_columns(parameters, found)
     _check_comment(parameters.comment, found)
     _check_missing(parameters.missing, found)
@@ -149,6 +160,7 @@ def describe(parameters: UploadParameters, file_format: FileFormat) -> Described
         decimal=parameters.decimal,
         thousands=parameters.thousands,
         date_format=parameters.date_format,
+        charset=CHARSETS[named] if named else charset,
     )
     word = parameters.same_data_as or parameters.version_of
     return Described(name, labels, options, word, parameters.version_of)

@@ -28,7 +28,7 @@ REFUSED: dict[str, tuple[bytes, dict[str, Any]]] = {
     "another number of fields": (GOOD + b"1\n", {}),
     "an open quote": (b'a,b\n1,"' + MARKER + b"\n", {}),
     "text after a quote": (b'a,b\n1,"x"' + MARKER + b"\n", {}),
-    "a byte that is not UTF-8": (GOOD + b"1,\xff\n", {}),
+    "a byte that is not UTF-8": (GOOD + b"\xc3\xa9,\xff\n", {}),
     "a NUL byte": (GOOD + b"1,\0\n", {}),
     "a field that is too long": (GOOD + b"1," + b"x" * 20_000 + b"\n", {}),
     "two columns of one name": (b"a,a\n1," + MARKER + b"\n", {}),

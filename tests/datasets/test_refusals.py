@@ -55,8 +55,8 @@ def refused(uploads: Uploads, answer: httpx.Response, status: int, says: str) ->
         (b"a,b\n", r"record|row|header"),
         (b"\n\n", r"empty|header|name|column"),
         (f'a,b\n"{SECRET},2\n'.encode(), r"quote"),
-        (f"a,b\n1,{SECRET}".encode() + b"\xff\xfe\n", r"utf-8"),
-        ("a,b\n1,2\n".encode("utf-16"), r"utf-16|utf-8"),
+        (f"a,b\n1,é{SECRET}".encode() + b"\xff\xfe\n", r"utf-8"),
+        ("a,b\n1,2\n".encode("utf-16") + b"\x00", r"utf-16"),
         (b"a\n" + b"x" * 20_000 + b"\n", r"10000|bytes"),
         (",".join(f"c{i}" for i in range(300)).encode() + b"\n" + b"1," * 299 + b"1\n", r"200"),
     ],
@@ -94,13 +94,13 @@ def test_other_formats_that_cannot_be_read(uploads: Uploads, content_type: str, 
         ("application/json", {}),
         ("", {}),
         ("multipart/form-data; boundary=x", {}),
-        ("text/csv; charset=iso-8859-1", {}),
+        ("text/csv; charset=koi8-r", {}),
         ("text/csv", {"Content-Encoding": "br"}),
         ("text/csv", {"Content-Encoding": "gzip, gzip"}),
     ],
 )
 def test_unknown_types_and_encodings(uploads: Uploads, content_type: str, headers: dict[str, str]) -> None:
-    says = "Content-Encoding" if headers else r"Content-Type|UTF-8"
+    says = "Content-Encoding" if headers else "Content-Type"
     refused(uploads, uploads.post(b"a\n1\n", content_type=content_type, headers=headers), 415, says)
 
 

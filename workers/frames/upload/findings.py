@@ -71,6 +71,12 @@ def name_warnings(names: Sequence[str]) -> Iterator[Warning]:
         yield warning(WarningCode.SPREADSHEET_CELLS, detail, f"/columns/{run[0]}/name")
 
 
+def charset_warning(charset: str) -> Warning:
+    """Of a file of text that is not UTF-8."""
+    detail = f"the file is not UTF-8 and was read as {charset}: where texts look wrong, say what it is by `charset`"
+    return warning(WarningCode.CHARSET_FOUND, detail, "/options/charset")
+
+
 def width_warning(delimiter: str, other: tuple[str, int]) -> Warning:
     """Of a file of text that has one column; `other` is what else would divide it, and into how many."""
     found, width = other

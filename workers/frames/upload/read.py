@@ -7,16 +7,28 @@ from pathlib import Path
 from app.contracts.datasets import FileFormat, Profile, ReadOptions
 from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
 from app.errors import FieldError, InvalidError, StorageFullError, TooLargeError, UnreadableError
+from workers.frames.upload.charsets import as_utf8, charset_of, check_is_text, separator_line
 from workers.frames.upload.delimited import DelimitedReader
 from workers.frames.upload.delimiters import found_delimiter
-from workers.frames.upload.findings import header_warnings, width_warning
+from workers.frames.upload.findings import charset_warning, header_warnings, width_warning
 from workers.frames.upload.objects import ObjectReader
 from workers.frames.upload.parquet import read_parquet
 from workers.frames.upload.sink import Tick
 from workers.frames.upload.text import read_text
 
 _DELIMITED = frozenset({FileFormat.CSV, FileFormat.TSV})
-_ONLY_DELIMITED = ("delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands")
+_ONLY_DELIMITED = (
+    "delimiter",
+    "quote",
+    "header",
+    "column",
+    "skip_rows",
+    "comment",
+    "trim",
+    "decimal",
+    "thousands",
+    "charset",
+)
 
 
 def read_upload(
@@ -74,15 +86,19 @@ def read_upload(
                 source, options, sink, max_columns=max_columns, max_field_bytes=max_field_bytes, max_bytes=max_bytes,
                 tick=tick,
             )  # fmt: skip
-        if options.format not in _DELIMITED:
-            objects = ObjectReader(source, max_columns=max_columns, max_field_bytes=max_field_bytes)
-            return read_text(objects, options, sink, tick)
-        options = _completed(source, options)
-        reader = DelimitedReader(source, options, max_columns=max_columns, max_field_bytes=max_field_bytes)
-        profile = read_text(reader, options, sink, tick)
-        return profile.model_copy(
-            update={"options": options, "warnings": (*_told_of_dialect(source, options, profile), *profile.warnings)}
-        )
+        check_is_text(source)
+        charset = charset_of(source, options)
+        if charset is None:
+            return _read_text(source, options, sink, tick, max_columns, max_field_bytes)
+        plain = sink.with_name(f"{sink.name}.utf8")
+        try:
+            as_utf8(source, plain, charset, max_bytes=max_bytes)
+            known = options.model_copy(update={"charset": charset})
+            profile = _read_text(plain, known, sink, tick, max_columns, max_field_bytes)
+        finally:
+            plain.unlink(missing_ok=True)
+        told = [] if options.charset is not None else [charset_warning(charset)]
+        return profile.model_copy(update={"warnings": (*told, *profile.warnings)})
     except OSError as error:
         sink.unlink(missing_ok=True)
         if error.errno == errno.ENOSPC:
@@ -93,8 +109,26 @@ def read_upload(
         raise
 
 
+def _read_text(
+    source: Path, options: ReadOptions, sink: Path, tick: Tick, max_columns: int, max_field_bytes: int
+) -> Profile:
+    """A file of text in UTF-8."""
+    if options.format not in _DELIMITED:
+        objects = ObjectReader(source, max_columns=max_columns, max_field_bytes=max_field_bytes)
+        return read_text(objects, options, sink, tick)
+    options = _completed(source, options)
+    reader = DelimitedReader(source, options, max_columns=max_columns, max_field_bytes=max_field_bytes)
+    profile = read_text(reader, options, sink, tick)
+    return profile.model_copy(
+        update={"options": options, "warnings": (*_told_of_dialect(source, options, profile), *profile.warnings)}
+    )
+
+
 def _completed(source: Path, options: ReadOptions) -> ReadOptions:
     """The options with what was not given: how the file is read, and shown."""
+    mark = separator_line(source) if options.format is FileFormat.CSV and not options.skip_rows else None
+    if mark is not None:
+        options = options.model_copy(update={"skip_rows": 1, "delimiter": options.delimiter or mark})
     delimiter = options.delimiter
     if delimiter is None:
         delimiter = "\t" if options.format is FileFormat.TSV else found_delimiter(source, options)[0]
