@@ -121,3 +121,17 @@ def take_rows_of(
     if not names:
         return found[0]
     return pa.concat_tables([found[0], *(one.cast(found[0].schema) for one in found[1:])]).take(order)
+
+
+def plain_columns(path: Path, names: Sequence[str]) -> pa.Table:
+    """Columns of a Parquet file as they are, row by row.
+
+    Parameters
+    ----------
+    path
+        The file.
+    names
+        Its columns.
+    """
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        return file.read(columns=list(names))

@@ -12,8 +12,9 @@ from surebox_verify.expected import expected_shares
 from surebox_verify.released.beside import divided
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant
+from workers.frames.columns import plain_columns
 from workers.methods.context import JobContext
-from workers.methods.released.boxes import kept_rows, released_boxes, released_codebooks
+from workers.methods.released.boxes import released_boxes, released_codebooks
 
 #: Half a unit of whole numbers reaches to the next one's, but for this much: neighbours do not touch.
 _HALF: Final = 0.5 - 2.0**-20
@@ -164,7 +165,7 @@ def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
         Columns that rows have as they are: boxes are divided by them, and have them too.
     """
     release, boxes = job.releases["release_id"], released_boxes(job)
-    boxes = divided(boxes, kept_rows(job, kept)) if kept else boxes
+    boxes = divided(boxes, plain_columns(job.release_path(), kept)) if kept else boxes
     types = {column.name: column.type for column in release.columns}
     orders: Mapping[str, Sequence[Any]] = release.spec.get("ordinal") or {}
     plain = tuple(name for name in boxes.numeric if name not in orders)

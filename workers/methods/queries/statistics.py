@@ -11,10 +11,11 @@ from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
 from surebox_verify.questions import answering, computing, question
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, meaning_of, read_boxes, weight_of
+from workers.frames.columns import plain_columns
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.queries.values import check_values
-from workers.methods.released.boxes import kept_in, kept_rows, released_codebooks
+from workers.methods.released.boxes import kept_in, released_codebooks
 
 
 class StatisticsRunner:
@@ -35,7 +36,9 @@ class StatisticsRunner:
         weight, orders, means = weight_of(release.spec, types), release.spec.get("ordinal"), has_means(release.spec)
         boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
         meaning = meaning_of(release.spec, types)
-        kept = kept_rows(job, kept_in(release, (name for one in job.spec["statistics"] for name in one["of"])))
+        kept = plain_columns(
+            job.release_path(), kept_in(release, (name for one in job.spec["statistics"] for name in one["of"]))
+        )
         check_values(released_codebooks(release, boxes), _named(job.spec["statistics"]))
         asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]
         books = partial(released_codebooks, release)

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from app.contracts.inputs import ReleaseInput
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
 from surebox_verify.released.codebooks import Codebook, codebooks_of
@@ -37,22 +34,6 @@ def kept_in(release: ReleaseInput, names: Iterable[str]) -> tuple[str, ...]:
     """
     named = frozenset(names)
     return tuple(name for name in release.spec.get("keep") or () if name in named)
-
-
-def kept_rows(job: JobContext, names: Sequence[str], *, field: str = "release_id") -> pa.Table:
-    """Columns that rows of a release have as they are.
-
-    Parameters
-    ----------
-    job
-        A job that works on the release.
-    names
-        The columns.
-    field
-        The field that names the release.
-    """
-    with pq.ParquetFile(job.release_path(field), pre_buffer=False) as file:
-        return file.read(columns=list(names))
 
 
 def released_codebooks(release: ReleaseInput, boxes: ReleasedBoxes, beside: Sequence[str] = ()) -> dict[str, Codebook]:
