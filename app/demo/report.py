@@ -9,6 +9,9 @@ from rich.table import Table
 
 from app.demo.sources import Source
 
+#: A range of fewer than so many times its ends is a point.
+_POINT = 1e-9
+
 #: What can become of rare records.
 RARE = ("keep", "dismiss", "weigh")
 
@@ -99,7 +102,7 @@ def _range(interval: list[float] | None) -> str:
 
 
 def _ratio(mine: list[float] | None, his: list[float] | None) -> str:
-    if mine is None or his is None or his[1] <= his[0]:
+    if mine is None or his is None or his[1] - his[0] <= _POINT * max(1.0, *map(abs, his)):  # no times a point
         return "-"
     return f"{(mine[1] - mine[0]) / (his[1] - his[0]):.2f}"
 

@@ -150,6 +150,8 @@ def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Itera
     columns, kinds = named(given.profile()), kinds_of(spec, given.profile())
     there = {one.name: one.type for one in previous.columns}
     for index, name in enumerate(spec.columns):
+        if name not in previous.spec["columns"]:
+            continue  # said of `columns` already
         if name in columns and kinds[name] is not previous.kind_of(name):
             detail = f"column {name!r} is {kinds[name]} here and was {previous.kind_of(name)}: read it with `type`"
             yield FieldError(pointer("columns", index), detail)

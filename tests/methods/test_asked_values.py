@@ -60,9 +60,11 @@ def test_whoever_asks_a_release_is_told_of_which_values_each_number_is(
     assert told == published, "the same numbers under other values"
 
 
-def test_surebox_certify_says_it_too(client: httpx.Client, job: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "release.parquet"
-    path.write_bytes(client.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"}).content)
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_surebox_certify_says_it_too(client: httpx.Client, job: dict[str, Any], tmp_path: Path, form: str) -> None:
+    """Sets are lists in one format, and JSON within cells in the other."""
+    path = tmp_path / f"release.{form}"
+    path.write_bytes(client.get(f"/v1/releases/{job['release_id']}/data", params={"format": form}).content)
     command = [str(Path(sys.executable).parent / "surebox-certify"), str(path)]
     for one in ASKED:
         command += ["--statistic", json.dumps(one)]

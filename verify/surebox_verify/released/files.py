@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import re
 import zlib
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from surebox_verify.envelope import UnreadableError
 
+_SET = "_set"
 _ESCAPE = "'"  # before a name that a spreadsheet would run as a formula
 
 
@@ -112,10 +114,24 @@ def _csv(data: bytes, names: Sequence[str], flags: Sequence[str], delimiter: str
     there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
     shown = {name: name if name in there else _ESCAPE + name for name in (*names, *flags)}
     kinds = {each: pa.bool_() if name in flags else pa.float64() for name, each in shown.items() if each in there}
+    sets = [each for name, each in shown.items() if name.endswith(_SET) and each in kinds]
+    kinds |= dict.fromkeys(sets, pa.string())
     types = csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
     table = csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=types)
+    for each in sets:
+        table = table.set_column(table.column_names.index(each), each, _lists(table.column(each), each))
     back = {each: name for name, each in shown.items()}
     return table.rename_columns([back[each] for each in table.column_names])
+
+
+def _lists(column: pa.ChunkedArray, name: str) -> pa.Array:
+    """Sets from the JSON arrays that they are in CSV."""
+    try:
+        values = {text: json.loads(text) for text in column.unique().to_pylist()}
+        return pa.array([values[text] for text in column.to_pylist()])
+    except (TypeError, ValueError, pa.ArrowException):
+        msg = f"column {name!r} has cells that are no JSON arrays"
+        raise UnreadableError(msg) from None
 
 
 def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:

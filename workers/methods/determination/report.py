@@ -54,7 +54,8 @@ def _findings(require: DeterminationDemands | None, found: Sequence[DeterminedRe
     for release in found:
         for column in release.columns:
             what = (
-                f"of the cells of {column.column!r} in {release.release_id} show a value; `minimum_width` leaves more"
+                f"of the cells of {column.column!r} in {release.release_id} show a value; a larger `k` leaves more, "
+                "and `minimum_width` of numbers"
             )
             yield from _judged("share_determined", column.share_determined, what, require)
         for kept in release.kept:

@@ -22,7 +22,7 @@ def asked(facts: ReleaseFacts) -> Section:
     sentences = [
         (
             f"The records were put into boxes of at least {k} records each. Every row names its box and the box's "
-            f"bounds in {_listed(columns)}; the records' own values in these columns are not published."
+            f"bounds in {_listed(columns)}. A value of a record itself is told only where its box leaves no other one."
         ),
         (
             f"The partition is {told.get('partition', 'optimal')!s}: boxes are cut so that the statistics named below "

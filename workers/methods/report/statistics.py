@@ -84,9 +84,19 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
         "In the pictures a thick bar is the certain range and a thin one what of it some data reach; a diamond is the "
         "estimate" + ("; a cross is the true value, which stands in this restricted page only." if restricted else "."),
     ]
-    head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Exact")
+    head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Cannot be narrower")
     if restricted:
         head += ("True value", "Moved by what was left out")
+    told.append(
+        '"Cannot be narrower" says that some data within the boxes reach both ends of a range. It says nothing of how '
+        "wide the range is."
+    )
+    if any(one["guaranteed"] is None for one in rows):
+        told.append(
+            "A dash in place of a range: some data within the boxes leave the statistic undefined or without bounds, "
+            "as those do in which a predictor of a regression is constant or follows from the others. Fewer predictors "
+            "or smaller boxes (a smaller k, columns left out) make ranges."
+        )
     if any(one.get("domain_may_be_empty") for one in rows):
         told.append(
             f'A mean "{_IF_ANY}" is within values that perhaps no record has, as far as the release tells: its range '
