@@ -222,7 +222,7 @@ def _keys_of_known(known: Any) -> set[tuple[str, Any]]:
     if isinstance(known, (int, float)):
         return {("number", known), ("text", str(known))}
     text = str(known)
-    return {("text", text), *(("spelt", truth) for truth, spelt in _TRUTH.items() if text.lower() in spelt)}
+    return {("text", text), *(("spelt", truth) for truth, spelt in _TRUTH.items() if text.lower() == spelt[0])}
 
 
 def _keys(value: Any) -> set[tuple[str, Any]]:
