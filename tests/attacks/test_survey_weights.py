@@ -276,3 +276,23 @@ def test_ranges_of_a_census_hold_its_weighted_truth(
         statistics = bench.run(spec | {"bounds": bounds}).result["statistics"]
         figures(ranges=len(statistics), wrong=len(list(outside(frame, statistics))))
         assert list(outside(frame, statistics)) == []
+
+
+def test_certificates_from_before_with_exact_means_still_verify(tmp_path: Path) -> None:
+    """Rows had `weight`, the mean of their box; what was said of bounds that are not attained is as true as it was."""
+    bench, draw = Bench(tmp_path), np.random.default_rng(9)
+    done, _ = released_in(bench, 0, "like", draw, k=3)
+    assert done.release is not None
+    rows = done.rows().drop("weight_mean_hi").rename({"weight_mean_lo": "weight"})
+    asked = [{"kind": kind, "of": ["x"]} for kind in ("mean", "variance", "standard_deviation")]
+    statistics = certify(rows, [json.dumps(one) for one in asked], weight="weight")
+    buffer = io.BytesIO()
+    rows.write_parquet(buffer)
+    files = {"release.parquet": buffer.getvalue()}
+    body = statement(files, json.loads(json.dumps(statistics)))
+    body["predicate"]["parameters"] = json.loads(json.dumps(dict(done.release.parameters)))
+    columns = [dict(column) for column in done.release.columns if column["name"] != "weight_mean_hi"]
+    renamed = {"weight_mean_lo": "weight"}
+    body["predicate"]["release"]["columns"] = [one | {"name": renamed.get(one["name"], one["name"])} for one in columns]
+    report = verify(files, ISSUER.sign(body), read_keys(ISSUER.key_set()))
+    assert (report.exit_code, report.problems, report.unchecked) == (0, [], [])
