@@ -246,6 +246,12 @@ class InfeasibleError(InvalidError):
     code = "infeasible"
 
 
+class JobTooLargeError(InvalidError):
+    """The job needs more memory or time than one may take."""
+
+    code = "job-too-large"
+
+
 class NotBuiltError(InvalidError):
     """This option is not built yet."""
 
@@ -268,6 +274,12 @@ class TooManyJobsError(TooManyRequestsError):
     """Too many unfinished jobs."""
 
     code = "too-many-jobs"
+
+
+class TooMuchWorkError(TooManyRequestsError):
+    """The owner's jobs of the day take too long."""
+
+    code = "too-much-work"
 
 
 class HeadTooLargeError(SureboxError):

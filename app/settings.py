@@ -135,7 +135,14 @@ class Settings(BaseSettings):
     worker_memory_bytes: int | None = Field(
         default=None,
         ge=2_000_000_000,
-        description="RLIMIT_DATA of a worker's child; libraries and threads take 1.6 GB before a job's data.",
+        description="Memory of each job of a worker (RLIMIT_DATA; default: three quarters of the machine, shared among "
+        "the jobs it runs at a time). Libraries take 1.6 GB of it; jobs that need more than the rest are refused.",
+    )
+    max_job_cpu_seconds: float = Field(
+        default=3600.0, gt=0, description="Jobs that are expected to take more are refused."
+    )
+    max_owner_cpu_seconds: float = Field(
+        default=86_400.0, gt=0, description="That an owner's jobs of 24 hours are expected to take."
     )
     release_cache_bytes: int = Field(
         default=256_000_000, ge=0, description="Of releases that questions were asked of, kept by each worker process."

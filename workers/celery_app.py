@@ -15,6 +15,7 @@ from celery import signals
 
 from app.observability.logs import configure_logging
 from app.processes.cores import threads_each, usable_cores
+from app.processes.memory import HELD, LEAST, be_ended_first, bytes_each
 from app.queue import make_celery
 from app.settings import get_settings
 from workers.engine.column_secrets import seal_anew_where_asked
@@ -46,6 +47,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {STOP_SIGNAL})
 
 _presences: list[Presence] = []
 _threads = 1
+_memory_bytes = settings.worker_memory_bytes or LEAST
 
 
 @signals.setup_logging.connect
@@ -55,10 +57,11 @@ def _log(**_: Any) -> None:
 
 @signals.celeryd_after_setup.connect
 def _note_concurrency(instance: Any, **_: Any) -> None:
-    global _threads  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to nobody else
+    global _threads, _memory_bytes  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to nobody else
     queues, concurrency = ",".join(sorted(app.amqp.queues.consume_from)), int(instance.concurrency)
     _threads = threads_each(queue=queues, concurrency=concurrency, cores=usable_cores())
-    _presences.append(Presence(settings, queues=queues, concurrency=concurrency))
+    _memory_bytes = bytes_each(setting=settings.worker_memory_bytes, concurrency=concurrency)
+    _presences.append(Presence(settings, queues=queues, concurrency=concurrency, memory_bytes=_memory_bytes - HELD))
 
 
 @signals.worker_ready.connect
@@ -71,8 +74,9 @@ def _be_seen(**_: Any) -> None:
 def _begin_child(**_: Any) -> None:
     for presence in _presences:
         presence.abandon()
-    if settings.worker_memory_bytes is not None:  # RLIMIT_AS would count address space that thread pools only reserve
-        resource.setrlimit(resource.RLIMIT_DATA, (settings.worker_memory_bytes, settings.worker_memory_bytes))
+    # RLIMIT_AS would count address space that thread pools only reserve.
+    resource.setrlimit(resource.RLIMIT_DATA, (_memory_bytes, _memory_bytes))
+    be_ended_first()
     open_resources(settings, threads=_threads)
     seal_anew_where_asked()
     preload()

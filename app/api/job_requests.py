@@ -126,6 +126,7 @@ def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
             spec=asked.spec,
             max_unfinished=resources.settings.max_unfinished_jobs,
             remember=remember,
+            settings=resources.settings,
         )
 
 

@@ -115,6 +115,13 @@ class Progress(Contract):
     stage: str = Field(description="What is being done.")
 
 
+class JobEstimate(Contract):
+    """What a job is expected to need, from its specification and the profile of its data: right within a few times."""
+
+    cpu_seconds: float = Field(description="Of one core.")
+    memory_bytes: int = Field(description="Of the worker's process, beyond what it holds before it begins.")
+
+
 class JobEnvelope(Contract):
     """What jobs of all methods show alike; `method`, `spec` and `result` are each method's own."""
 
@@ -144,3 +151,8 @@ class JobEnvelope(Contract):
         default=(), description="What the gate of its release found; like `result`, for keys with `jobs:read` only."
     )
     error: Problem | None = Field(description="Why it failed; null: it did not.")
+    estimate: JobEstimate | None = Field(
+        default=None,
+        description="What it was expected to need when it was accepted; null: it is answered at once, or was accepted "
+        "before there were estimates.",
+    )

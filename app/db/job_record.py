@@ -42,6 +42,8 @@ class JobRecord:
     stage: str | None
     version: int | None
     result_erased_at: datetime | None
+    estimated_seconds: float | None
+    estimated_bytes: int | None
 
     @property
     def attempts(self) -> int:
@@ -80,6 +82,8 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     job_progress.c.stage,
     job_progress.c.version,
     job.c.result_erased_at,
+    job.c.estimated_seconds,
+    job.c.estimated_bytes,
 )
 
 

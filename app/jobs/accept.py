@@ -13,11 +13,13 @@ from app.db.repositories import draws, families, jobs
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
+from app.jobs.admission import admitted
 from app.jobs.inputs import Given, LookUp
 from app.jobs.methods import RULES, Rules, wrong_gate, wrong_releases
 from app.jobs.refusals import refusals, withheld
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
+from app.settings import Settings
 
 
 def accept(
@@ -32,6 +34,7 @@ def accept(
     remember: Callable[[UnitOfWork, JobRecord], None] | None = None,
     forgotten_at: datetime | None = None,
     viewer: Viewer | None = None,
+    settings: Settings | None = None,
 ) -> JobRecord:
     """Check the specification against what it names, write the job, and send its id once that is committed.
 
@@ -53,15 +56,19 @@ def accept(
         Makes the job an unlisted one that is removed then.
     viewer
         For whom releases are there, where they are only asked; by default they are the principal's own.
+    settings
+        What a job may take; None for what is answered at once.
 
     Raises
     ------
     ForbiddenError
         If it says what is for keepers to say.
     InvalidError
-        If the specification does not fit what it names, or that is not there.
+        If the specification does not fit what it names, or that is not there, or it needs more than a job may take.
     TooManyJobsError
         If the owner has too many unfinished jobs.
+    TooMuchWorkError
+        If the owner's jobs of the day take too long.
     """
     if getattr(spec, "allow_repeat", False) and not principal.is_keeper:
         raise ForbiddenError("`allow_repeat` is for keepers of the data: this key lacks the scope jobs:read")
@@ -73,6 +80,10 @@ def accept(
             listed=forgotten_at is None,
             expires_at=forgotten_at,
         )
+        if settings is not None:
+            given = named.given(submission.spec)
+            need = admitted(unit.connection, submission.spec, given, principal=principal, settings=settings)
+            submission = replace(submission, estimate=need)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         record = jobs.get(unit.connection, owner=principal.owner, job_id=job_id)
         if record is None:

@@ -40,6 +40,7 @@ def job_json(record: JobRecord, *, whole: bool = True) -> str:
         "release_id": record.release_id,
         "findings": Fragment(record.findings_json if whole else "[]"),
         "error": _spliced(record.error_json) if whole else _without_figures(record.error_json),
+        "estimate": _estimate(record) if whole else None,
     }
     return dumps(shown).decode()
 
@@ -74,6 +75,12 @@ def _progress(record: JobRecord) -> dict[str, Any]:
     if record.state == JobState.QUEUED:  # the row still holds how far an earlier attempt has come
         return {"fraction": 0.0, "stage": record.stage or "queued"}
     return {"fraction": float(record.fraction or 0.0), "stage": record.stage or ""}
+
+
+def _estimate(record: JobRecord) -> dict[str, float | int] | None:
+    if record.estimated_seconds is None or record.estimated_bytes is None:
+        return None
+    return {"cpu_seconds": record.estimated_seconds, "memory_bytes": record.estimated_bytes}
 
 
 def _spliced(text: str | None) -> Fragment | None:

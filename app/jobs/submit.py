@@ -11,6 +11,7 @@ from app.db.repositories import jobs
 from app.db.repositories.job_inputs import insert_inputs
 from app.db.session import UnitOfWork
 from app.errors import TooManyJobsError
+from app.jobs.estimates import Estimate
 from app.queue import JobQueue
 
 #: A client that met the limit is asked to come back after this many seconds.
@@ -29,6 +30,7 @@ class Submission:
     draw: int = 1
     listed: bool = True
     expires_at: datetime | None = None
+    estimate: Estimate | None = None
 
 
 def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_unfinished: int) -> str:
@@ -74,6 +76,8 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
             draw=submission.draw,
             requested_by=submission.key_id,
             expires_at=submission.expires_at,
+            estimated_seconds=None if submission.estimate is None else submission.estimate.seconds,
+            estimated_bytes=None if submission.estimate is None else int(submission.estimate.bytes),
         ),
     )
     insert_inputs(unit.connection, job_id=job_id, inputs=references(spec))

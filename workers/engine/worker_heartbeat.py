@@ -25,8 +25,9 @@ log = structlog.get_logger(__name__)
 class Presence:
     """A daemon thread of the main process, which also removes scratch folders that killed children left."""
 
-    def __init__(self, settings: Settings, *, queues: str, concurrency: int) -> None:
+    def __init__(self, settings: Settings, *, queues: str, concurrency: int, memory_bytes: int | None) -> None:
         self._settings, self._queues, self._concurrency = settings, queues, concurrency
+        self._memory_bytes = memory_bytes
         self._id = f"{socket.gethostname()}:{os.getpid()}:{queues}"
         self._process = psutil.Process()
         self._database = Database(settings.database_url, pool_size=1)
@@ -78,6 +79,7 @@ class Presence:
                 rss_bytes=self._rss(),
                 concurrency=self._concurrency,
                 knows=sorted(known()),
+                memory_bytes=self._memory_bytes,
             )
             workers.seen(unit.connection, sighting=sighting)
         if time.monotonic() - self._swept_at > _SWEEP_SECONDS:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, tuple_, update
@@ -41,6 +41,8 @@ class NewJob:
     draw: int
     requested_by: str | None
     expires_at: datetime | None = None
+    estimated_seconds: float | None = None
+    estimated_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +93,21 @@ def insert_job(connection: Connection, *, new: NewJob) -> None:
             requested_by=new.requested_by,
             expires_at=new.expires_at,
             enqueued_at=func.now(),
+            estimated_seconds=new.estimated_seconds,
+            estimated_bytes=new.estimated_bytes,
         )
     )
     connection.execute(insert(job_progress).values(job_id=new.id))
     record_event(connection, job_id=new.id, state=JobState.QUEUED, attempt=0, reason="submitted")
+
+
+def estimated_since(connection: Connection, *, owner: str, within: timedelta) -> float:
+    """CPU seconds that the owner's jobs of late were expected to take, the cancelled and failed ones left out."""
+    counts = job.c.state.not_in([JobState.CANCELLED, JobState.FAILED])
+    statement = select(func.coalesce(func.sum(job.c.estimated_seconds), 0.0)).where(
+        job.c.owner == owner, job.c.estimated_seconds.is_not(None), counts, job.c.created_at > func.now() - within
+    )
+    return float(connection.execute(statement).scalar_one())
 
 
 def record_event(connection: Connection, *, job_id: str, state: str, attempt: int, reason: str = "") -> None:

@@ -21,6 +21,7 @@ class WorkerSeen:
     rss_bytes: int
     concurrency: int
     knows: Sequence[Sequence[str | int]] | None
+    memory_bytes: int | None
     started_at: datetime
     seen_at: datetime
 
@@ -37,6 +38,8 @@ class Sighting:
     concurrency: int
     #: (method, version of its specification) that it claims; None for anything.
     knows: Sequence[tuple[str, int]] | None = None
+    #: That each of its jobs may take; None where there is no limit.
+    memory_bytes: int | None = None
 
 
 def seen(connection: Connection, *, sighting: Sighting) -> None:
@@ -49,6 +52,7 @@ def seen(connection: Connection, *, sighting: Sighting) -> None:
                 "queue": sighting.queue,
                 "rss_bytes": sighting.rss_bytes,
                 "knows": statement.excluded.knows,
+                "memory_bytes": sighting.memory_bytes,
                 "seen_at": func.clock_timestamp(),
             },
         )
@@ -66,6 +70,13 @@ def hands(connection: Connection, *, queue: str, within_seconds: float) -> int:
     """How many jobs of a queue can run at a time on the worker processes seen lately."""
     found = recent(connection, within_seconds=within_seconds)
     return sum(each.concurrency for each in found if queue in each.queue.split(","))
+
+
+def memory(connection: Connection, *, queue: str, within_seconds: float) -> int | None:
+    """Bytes that a job of a queue may take on the largest worker seen lately; None: none is, or one has no limit."""
+    present = [each for each in recent(connection, within_seconds=within_seconds) if queue in each.queue.split(",")]
+    limits = [each.memory_bytes for each in present]
+    return max((one for one in limits if one is not None), default=None) if None not in limits else None
 
 
 def strands(present: Iterable[WorkerSeen], *, queue: str, method: str, spec_version: int) -> bool:

@@ -1,0 +1,42 @@
+"""How much memory there is for this process, and for each job that it runs."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+#: Share of the machine that the jobs of a worker may take together: Postgres, the API and the cache have the rest.
+_SHARE: Final = 0.75
+#: Less than that and a job cannot even load what it computes with, which takes so much.
+LEAST: Final = 2_000_000_000
+HELD: Final = 1_600_000_000
+#: Of a worker's child: the kernel ends it before it ends Postgres, the broker or the API.
+CHILD_SCORE: Final = 500
+
+
+def usable_bytes() -> int:
+    """Return the memory of the machine, or less where a container has a limit."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        return min(machine, int(LIMIT.read_text(encoding="ascii")))
+    return machine
+
+
+def bytes_each(*, setting: int | None, concurrency: int) -> int:
+    """Return what each of the jobs that a worker runs at a time may take.
+
+    Parameters
+    ----------
+    setting
+        As the operator says; None for a share of the machine.
+    concurrency
+        Jobs at a time.
+    """
+    return setting or max(LEAST, int(usable_bytes() * _SHARE) // concurrency)
+
+
+def be_ended_first() -> None:
+    """Let the kernel choose this process, where memory runs out, before what cannot be lost."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(CHILD_SCORE), encoding="ascii")

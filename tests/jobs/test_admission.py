@@ -1,0 +1,111 @@
+"""What a job is expected to need decides whether it is accepted; figures of the data are for keepers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from app.db.models.dataset import dataset
+from app.db.repositories import workers
+from tests.jobs.service import Service, body
+
+GIGABYTE = 1_000_000_000
+
+
+def wide(service: Service, *, columns: int, rows: int) -> tuple[str, list[str]]:
+    """A dataset of so many numbers, as far as its profile says."""
+    dataset_id, names = service.dataset(), [f"x{number}" for number in range(columns)]
+    described = [{"name": name, "type": "number", "missing": 0, "distinct": rows} for name in names]
+    numeric = {name: {"finite_minimum": 0.0, "finite_maximum": 9.0, "infinite": 0} for name in names}
+    with service.database.unit_of_work() as unit:
+        values: dict[str, Any] = {"columns": described, "numeric": numeric, "rows": rows}
+        unit.connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(**values))
+    return dataset_id, names
+
+
+def employ(service: Service, memory_bytes: int | None) -> None:
+    """A worker is seen that gives each job so much memory."""
+    seen = workers.Sighting(
+        id="w", queue="batch", host="h", pid=1, rss_bytes=1, concurrency=1, memory_bytes=memory_bytes
+    )
+    with service.database.unit_of_work() as unit:
+        workers.seen(unit.connection, sighting=seen)
+
+
+def rotated(dataset_id: str, columns: list[str]) -> dict[str, Any]:
+    shape = {"method": "uncertain", "scales": "per_record", "scaling": "rotated", "k": 5.0}
+    return shape | {"dataset_id": dataset_id, "columns": columns}
+
+
+def test_a_small_body_cannot_take_all_memory_and_is_told_what_would_fit(service: Service) -> None:
+    employ(service, 6 * GIGABYTE)
+    dataset_id, columns = wide(service, columns=2_000, rows=300)
+    with service.client() as client:
+        refused = client.post("/v1/anonymizations", json=rotated(dataset_id, columns))
+        assert refused.status_code == 422, refused.text
+        problem = refused.json()
+        assert problem["type"] == "/problems/job-too-large"
+        assert "a worker has 6.0 GB for a job" in problem["detail"]
+        fitting = int(problem["detail"].split("What would fit: ")[1].split(" of its")[0].replace(",", ""))
+        assert 50 < fitting < 2_000
+        taken = client.post("/v1/anonymizations", json=rotated(dataset_id, columns[:fitting]))
+        assert taken.status_code == 202, taken.text
+        assert taken.json()["estimate"]["memory_bytes"] <= 6 * GIGABYTE
+        employ(service, 6 * GIGABYTE)  # seen again: who was not for a while counts as gone
+        more = client.post("/v1/anonymizations", json=rotated(dataset_id, columns[: fitting + 1]))
+        assert more.status_code == 422
+
+
+@pytest.mark.parametrize("memory", [None, 10**15])
+def test_workers_without_a_limit_refuse_nothing_for_its_memory(service: Service, memory: int | None) -> None:
+    employ(service, memory)
+    dataset_id, columns = wide(service, columns=300, rows=3_000)
+    with service.client() as client:
+        assert client.post("/v1/anonymizations", json=rotated(dataset_id, columns)).status_code == 202
+
+
+def test_products_of_search_sizes_are_bounded_not_only_factors(service: Service) -> None:
+    """800 bytes asked for six weeks."""
+    dataset_id, _ = wide(service, columns=2, rows=1_000)
+    terms = [{"name": "low", "shape": "range", "points": [0.0, 4.0]}]
+    spec = {
+        "method": "swaps", "dataset_id": dataset_id, "parameter": ["x1"],
+        "model": {"variables": [{"column": "x0", "range": [0.0, 9.0], "terms": terms}], "rules": [{"terms": [1]}]},
+        "search": {"method": "memetic", "generations": 1_000_000, "pairs": 10_000},
+    }  # fmt: skip
+    with service.client() as client:
+        refused = client.post("/v1/anonymizations", json=spec)
+        assert refused.json()["type"] == "/problems/job-too-large", refused.text
+        assert "a job may take 3,600 s" in refused.json()["detail"]
+        spec["search"] = {"method": "memetic", "generations": 100}
+        assert client.post("/v1/anonymizations", json=spec).status_code == 202
+
+
+def test_figures_of_the_data_are_for_keepers(service: Service) -> None:
+    employ(service, GIGABYTE)
+    dataset_id, columns = wide(service, columns=900, rows=12_345)
+    with service.client("ada", "jobs:write") as client:
+        refused = client.post("/v1/anonymizations", json=rotated(dataset_id, columns))
+        assert refused.json()["type"] == "/problems/job-too-large"
+        assert not any(character.isdigit() for character in refused.json()["detail"])
+        job = client.post("/v1/anonymizations", json=body(service.dataset())).json()
+        assert job["estimate"] is None
+
+
+def test_what_an_owner_may_take_in_a_day_is_bounded(serve: Callable[..., Service]) -> None:
+    service = serve(max_owner_cpu_seconds=1.0)
+    dataset_id = service.dataset()
+    with service.client() as client:
+        first = client.post("/v1/anonymizations", json=body(dataset_id))
+        need = first.json()["estimate"]["cpu_seconds"]
+        assert 0 < need <= 1.0
+        statuses = [client.post("/v1/anonymizations", json=body(dataset_id)).status_code for _ in range(4)]
+        assert statuses == [202] * int(1.0 / need - 1) + [429] * (5 - int(1.0 / need))
+        refused = client.post("/v1/anonymizations", json=body(dataset_id))
+        assert refused.json()["type"] == "/problems/too-much-work"
+        assert int(refused.headers["retry-after"]) > 0
+        assert client.post(f"/v1/jobs/{first.json()['id']}/cancel").json()["state"] == "cancelled"
+        assert client.post("/v1/anonymizations", json=body(dataset_id)).status_code == 202
+    with service.client("bea") as client:
+        assert client.post("/v1/anonymizations", json=body(service.dataset("bea"))).status_code == 202
