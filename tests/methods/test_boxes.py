@@ -117,8 +117,9 @@ def test_records_lie_in_boxes_of_equal_counts(client: httpx.Client, adult: tuple
 def test_the_order_of_rows_does_not_repeat_and_no_cut_is_a_value(
     client: httpx.Client, adult: tuple[str, pl.DataFrame]
 ) -> None:
-    frame = adult[1].select(pl.col("age", "fnlwgt").cast(float))  # bounds of whole numbers are whole, values or not
-    dataset_id = upload(client, frame.write_csv())["id"]
+    frame = adult[1].select("age", "fnlwgt")
+    numbers = [f"{name}:number" for name in frame.columns]  # bounds of whole numbers are whole, values or not
+    dataset_id = upload(client, frame.write_csv(), type=numbers)["id"]
     spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "fnlwgt"], "k": 10, "partition": "fast"}
     spec["domains"] = {"age": [0, 120], "fnlwgt": [0, 2e6]}
     jobs = [succeed(client, spec) for _ in range(2)]
@@ -264,8 +265,9 @@ def test_one_record_is_one_box(client: httpx.Client) -> None:
 
 def test_regression_has_a_list_intercept_first(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
     of = ["hours-per-week", "age", "education-num"]
-    frame = adult[1].select(pl.col(of).cast(float))  # of whole numbers no data that reach the ends are looked for
-    dataset_id = upload(client, frame.write_csv())["id"]
+    frame = adult[1].select(of)
+    numbers = [f"{name}:number" for name in of]  # of whole numbers no data that reach the ends are looked for
+    dataset_id = upload(client, frame.write_csv(), type=numbers)["id"]
     spec = {"method": "boxes", "dataset_id": dataset_id, "columns": of, "k": 5, "partition": "fast"}
     (found,) = succeed(client, spec | {"statistics": [{"kind": "regression", "of": of}]})["result"]["statistics"]
     x = frame.select(of).to_numpy().astype(float)

@@ -29,8 +29,8 @@ def people(rows: int = 1500) -> pl.DataFrame:
 
 
 def put(client: httpx.Client, frame: pl.DataFrame) -> str:
-    """Upload with ages as numbers: bounds of whole numbers are whole, and so the next value as often as not."""
-    return str(upload(client, frame.write_csv(), type="age:number")["id"])
+    """Upload without integers: bounds of whole numbers are whole, and so the next value as often as not."""
+    return str(upload(client, frame.write_csv(), type=["age:number", "hours:number"])["id"])
 
 
 def make(client: httpx.Client, dataset_id: str, **change: Any) -> pl.DataFrame:
