@@ -94,7 +94,7 @@ def test_a_full_disk_is_507_and_leaves_room_for_the_next(
         assert answer.status_code == 507, answer.text
         assert answer.json()["type"] == "/problems/storage-full"
         assert "no room" in answer.json()["detail"]
-        assert stored(folder) == []
+        assert stored(folder) == [folder / "installation" / "id"], "nothing of an upload"
         assert uploader.get("/v1/datasets").json()["items"] == []
         assert uploader.post("/v1/datasets", content=b"".join(blocks(4_000_000))).status_code == 202
         with (folder / "filler").open("wb", buffering=0) as filler, suppress(OSError):

@@ -1,7 +1,7 @@
 """A method with inputs of every kind, and what there is for it to work on."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 from app.auth.principal import Principal
@@ -15,7 +15,7 @@ from app.jobs.accept import accept
 from app.jobs.inputs import Given
 from app.jobs.methods import Rules
 from app.queue import JobQueue
-from tests.jobs.service import Service
+from tests.jobs.service import COLUMNS, Service
 
 SECONDS = 20.0
 
@@ -65,15 +65,18 @@ def published(service: Service, dataset_id: str) -> tuple[str, str]:
     return job_id, release_of(service, job_id, dataset_id)
 
 
-def release_of(service: Service, job_id: str, dataset_id: str, method: str = "boxes") -> str:
-    """Publish a release of a job."""
+def release_of(
+    service: Service, job_id: str, dataset_id: str, method: str = "boxes", *, kept: Sequence[str] = ()
+) -> str:
+    """Publish a release of a job; what its specification keeps is among its columns."""
+    beside = [{"name": one["name"], "type": one["type"]} for one in COLUMNS if one["name"] in kept]
     release_id = new_id("rel")
     with service.database.unit_of_work() as unit:
         releases.insert_release(
             unit.connection,
             new=releases.NewRelease(
                 id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method=method, rows=9,
-                columns=[{"name": "box", "type": "integer"}], flags=["tight"], labels={}, statistics=[],
+                columns=[{"name": "box", "type": "integer"}, *beside], flags=["tight"], labels={}, statistics=[],
             ),
             files=[releases.ReleaseFile(format="parquet", key=f"releases/{release_id}/a.parquet", sha256="a", bytes=3)],
         )  # fmt: skip

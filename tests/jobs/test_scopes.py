@@ -1,7 +1,7 @@
 """What every route shows to a key with a single scope. A route that is not in the table fails."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -174,9 +174,9 @@ def succeed(service: Service, job_id: str, sign: str) -> None:
         claims.insert_result(unit.connection, job_id=job_id, result=stored)
 
 
-def planted(service: Service, job_id: str, dataset_id: str) -> str:
+def planted(service: Service, job_id: str, dataset_id: str, *, kept: Sequence[str] = ()) -> str:
     """A release of a job, with a sign in every piece."""
-    release_id = release_of(service, job_id, dataset_id)
+    release_id = release_of(service, job_id, dataset_id, kept=kept)
     key = f"releases/{release_id}/a.parquet"
     with service.app.state.resources.storage.writer(key) as writer:
         writer.write(b"planted_data")
@@ -204,7 +204,7 @@ def world(service: Service) -> World:
         once = {"Idempotency-Key": "once"}
         job_id = client.post("/v1/anonymizations", json=asked, headers=once).json()["id"]
         succeed(service, job_id, "planted_result")
-        release_id = planted(service, job_id, dataset_id)
+        release_id = planted(service, job_id, dataset_id, kept=asked["keep"])
         other = client.post("/v1/anonymizations", json=body(dataset_id)).json()["id"]
         succeed(service, other, "nothing")
         draft_id = planted(service, other, dataset_id)

@@ -18,8 +18,9 @@ def test_a_release_shows_what_it_publishes(published: Releases) -> None:
     assert set(shown) == {
         "id", "owner", "state", "name", "job_id", "method", "created_at", "published_at", "rows", "columns", "sha256",
         "flags", "labels", "warnings", "base_release_id", "previous_release_id", "readers", "findings",
-        "family_id",
+        "family_id", "series_id",
     }  # fmt: skip
+    assert shown["series_id"] == release_id, "it goes on no other"
     assert shown["columns"] == [{"name": "box", "type": "integer"}]
     assert set(shown["sha256"]) == {"csv", "parquet", "ndjson"}
     assert (shown["rows"], shown["flags"], shown["labels"]) == (200_000, ["reproducible"], {"year": "2024"})
