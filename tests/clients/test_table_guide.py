@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -41,6 +42,7 @@ def test_what_readers_compute_holds_the_truth(ran: tuple[Path, list[str]]) -> No
     rows = pl.DataFrame(
         {
             "occupation": [one[6] for one in lines],
+            "race": [one[8] for one in lines],
             "sex": [one[9] for one in lines],
             "hours": [int(one[12]) for one in lines],
         }
@@ -50,10 +52,17 @@ def test_what_readers_compute_holds_the_truth(ran: tuple[Path, list[str]]) -> No
     truths = [int((few & rows["hours"].is_between(35, 40)).sum()), None, int((rows["occupation"] == "?").sum())]
     for truth, one in zip(truths, counts["counts"], strict=True):
         assert truth is None or one["guaranteed"][0] <= truth <= one["guaranteed"][1]
-    share, by_sex, _, ninth, correlation, regression = statistics["statistics"]
+    share, *by_value, ninth, correlation, regression = statistics["statistics"]
     assert share["guaranteed"][0] <= few.mean() <= share["guaranteed"][1]
-    female = rows.filter(pl.col("sex") == "Female")["hours"].mean()
-    assert by_sex["guaranteed"][0][0] <= female <= by_sex["guaranteed"][0][1]
+    by_sex, cells = ([one for one in by_value if one["kind"] == kind] for kind in ("domain_mean", "crosstab"))
+    assert [one["values"] for one in by_sex] == [["Female"], ["Male"]]
+    for one in by_sex:
+        mean = rows.filter(pl.col("sex").is_in(one["values"]))["hours"].mean()
+        assert one["guaranteed"][0] <= mean <= one["guaranteed"][1]
+    persons = Counter(zip(rows["sex"], rows["race"], strict=True))
+    assert {tuple(one["values"]) for one in cells} == set(persons)
+    for one in cells:
+        assert one["guaranteed"][0] <= persons[tuple(one["values"])] <= one["guaranteed"][1]
     assert ninth["guaranteed"][0] <= rows["hours"].quantile(0.9, "lower") <= ninth["guaranteed"][1]
     male = (rows["sex"] == "Male").cast(pl.Int64).alias("male")
     truth = rows.with_columns(male).select(pl.corr("male", "hours")).item()

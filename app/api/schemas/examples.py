@@ -66,10 +66,17 @@ PUBLISHING: Final = _named(
         "as it is": {},
         "although findings stand": {"accept": ["composition"]},
         "for two others": {"readers": ["health", "transport"]},
-        "for everybody": {"readers": "public"},
+        "for everybody, where the operator lets them read without a key": {"readers": "public"},
     }
 )
-OWNER_CHANGES: Final = _named({"jobs publish for everybody": {"jobs_publish": True}})
+
+OWNER_CHANGES: Final = _named(
+    {
+        "jobs publish for everybody": {"jobs_publish": True},
+        "jobs publish for keys with releases:publish, and leave drafts for others": {"jobs_publish": False},
+    }
+)
+
 WITHDRAWING: Final = _named(
     {
         "a corrected one follows": {"reason": "superseded by the corrected delivery"},
