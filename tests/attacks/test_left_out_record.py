@@ -217,6 +217,8 @@ def test_nothing_of_the_other_boxes_follows_the_outermost_values(
         columns = [n for n in case.get("columns", ["income", "age", "hours"]) if n != "job"]
         beside = [n for n in ("sick", "weight") if n in case.get("sensitive", []) or n in str(case.get("epsilon", ""))]
         beside += ["weight"] if "survey_weight" in case else []
+        if "t" in case:  # whether the search was made again, with a smaller t, may hang on an outermost one: privacy.md
+            beside.remove("sick")
         before = made(tmp_path, table, case)
         for chosen in (columns + beside, beside or columns[:1]):
             other, who = moved(table, rng, chosen)
@@ -296,6 +298,6 @@ def _shape(folder: Path, table: Table, income: float, case: dict[str, Any]) -> n
     whole = {"columns": ["income", "age"], "statistics": [MEANS[0], MEANS[1]], **case}
     found = made(folder, Table(frame, table.k, persons=False), whole)
     assert not isinstance(found, str)
-    boxes = found[0].unique("box").filter((pl.col("income_hi") < FAR) & (pl.col("income_lo") > -FAR))
+    boxes = found[0].unique("box").sort("box").filter((pl.col("income_hi") < FAR) & (pl.col("income_lo") > -FAR))
     widths = [np.log(1e-3 + (boxes[f"{n}_hi"] - boxes[f"{n}_lo"]).to_numpy()) for n in ("income", "age")]
     return np.array([np.log(1.0 + boxes.height), *(float(w.mean()) if len(w) else 0.0 for w in widths)])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import Progress
+from app.errors import FieldError, InfeasibleError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesState
 from workers.frames.classes import shares_certain, smallest_class
@@ -29,6 +30,8 @@ from workers.methods.released.drafts import release_draft
 
 #: Share of the whole job that is spent before the algorithm and before the release is written.
 _READ, _COMPUTED = 0.1, 0.8
+#: Distances differ by rounding; a search that came out too far demands this share of `t` less, at least.
+_ROUNDING, _LEAST_STEP = 1e-9, 0.1
 #: What specifications meant that were written before these fields.
 _BEFORE = {"floor": 0.0, "objective": "paper", "dismiss_at_most": 1.0}
 
@@ -42,6 +45,8 @@ class Anonymizing:
     records: Records
     arrangement: Arrangement
     algorithm: BoxesState
+    #: The t that is searched with: at most the one that every box is to have.
+    closeness: float | None = None
 
 
 class BoxesRunner:
@@ -77,9 +82,9 @@ class BoxesRunner:
         whole = read(path, spec, order, types)
         found = records(whole, spec, order, types)
         arrangement = arranged(spec, order, found.books, types)
-        held = demands(path, spec, found.rows, found.persons, types)
-        algorithm = begin(found, request(spec, found, arrangement, kinds, held), spec, arrangement)
-        return Anonymizing(Shown(spec, kinds, types, found.books), len(whole.values), found, arrangement, algorithm)
+        shown = Shown(spec, kinds, types, found.books)
+        algorithm = _begun(job, shown, found, arrangement, spec.t)
+        return Anonymizing(shown, len(whole.values), found, arrangement, algorithm, spec.t)
 
     def step(self, state: Anonymizing | Later, job: JobContext) -> Anonymizing | Later:
         """Advance the algorithm."""
@@ -89,7 +94,8 @@ class BoxesRunner:
             following = anonymization.step(state.algorithm, rng=job.rng)
         except REFUSALS as error:
             raise refused(error, state.shown.spec, state.arrangement) from None
-        return replace(state, algorithm=following)
+        following_state = replace(state, algorithm=following)
+        return _within_t(following_state, job) if anonymization.done(following) else following_state
 
     def done(self, state: Anonymizing | Later) -> bool:
         """Whether boxes and certificates are there."""
@@ -110,6 +116,43 @@ class BoxesRunner:
         if isinstance(state, Later):
             return series.finish(state, job)
         return _finished(state, job)
+
+
+def _begun(
+    job: JobContext, shown: Shown, found: Records, arrangement: Arrangement, closeness: float | None
+) -> BoxesState:
+    """The search from its beginning."""
+    spec = shown.spec
+    held = demands(job.dataset_path(), spec, found.rows, found.persons, shown.types)
+    asked = request(spec, found, arrangement, shown.kinds, replace(held, closeness=closeness))
+    return begin(found, asked, spec, arrangement)
+
+
+def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
+    """Boxes whose values are as close as `t` demands, or the beginning of a search that demands more.
+
+    The search counts the outermost sensitive values as one; a distance between values as they are can be larger.
+
+    Raises
+    ------
+    InfeasibleError
+        Not even boxes that demand a distance of 0 are close enough.
+    """
+    spec = state.shown.spec
+    if spec.t is None or state.closeness is None:
+        return state
+    outcome = anonymization.result(state.algorithm)
+    rows = state.records.rows if outcome.chosen.rows is None else state.records.rows[outcome.chosen.rows]
+    told = told_of(job.dataset_path(), state.shown, rows, outcome.boxes.box)
+    excess = max(told.t.values(), default=0.0) - spec.t
+    if excess <= _ROUNDING:
+        return state
+    if state.closeness <= 0.0:
+        detail = f"t = {spec.t:g} was asked, and no search found boxes so close; the closest have {spec.t + excess:.3g}"
+        raise InfeasibleError(detail, errors=[FieldError("/t", detail)])
+    closeness = max(0.0, state.closeness - max(excess, _LEAST_STEP * spec.t))
+    algorithm = _begun(job, state.shown, state.records, state.arrangement, closeness)
+    return replace(state, algorithm=algorithm, closeness=closeness)
 
 
 def _finished(state: Anonymizing, job: JobContext) -> Outcome:

@@ -1,0 +1,53 @@
+"""`t` holds for the values as they are, also where the search counted the outermost as one."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.in_process import Bench
+
+
+def table(seed: int) -> pl.DataFrame:
+    """Half of the values alike, a few common ones, and four far from all others."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(30, 80))
+    y = np.where(rng.random(rows) < 0.5, 0, rng.integers(0, 4, rows))
+    y[rng.choice(rows, 4, replace=False)] = rng.integers(50, 90, 4)
+    return pl.DataFrame({"x": rng.permutation(rows) * 1.5, "z": rng.normal(size=rows).round(2), "y": y})
+
+
+def furthest(released: pl.DataFrame, y: np.ndarray, distance: str) -> float:
+    """Largest distance of a box's distribution from that of all: earth mover's over ranks, or half the differences."""
+    values = np.unique(y)
+    whole = np.array([(y == value).mean() for value in values])
+    distances = []
+    for _, box in released.group_by([name for name in released.columns if name != "y"]):
+        share = np.array([(box["y"].to_numpy() == value).mean() for value in values]) - whole
+        moved = np.abs(np.cumsum(share))[:-1].sum() / (len(values) - 1)
+        distances.append(moved if distance == "ordered" else 0.5 * np.abs(share).sum())
+    return max(distances)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("distance", ["ordered", "equal"])
+def test_every_box_is_as_close_as_was_asked(tmp_path: Path, seed: int, distance: str) -> None:
+    frame, bench, t = table(seed), Bench(tmp_path, seed=seed), 0.25
+    bench.dataset("d", frame)
+    done = bench.run(
+        {
+            "method": "boxes", "dataset_id": "d", "columns": ["x", "z"], "k": 3, "t": t, "sensitive": ["y"],
+            "t_distance": {"y": distance}, "keep": ["y"], "statistics": [{"kind": "mean", "of": ["x"]}],
+        }
+    )  # fmt: skip
+    assert furthest(done.rows(), frame["y"].to_numpy(), distance) <= t + 1e-9
+
+
+def test_a_t_of_nothing_leaves_one_box(tmp_path: Path) -> None:
+    """Distance 0 needs boxes of the same shares as the table: with values that occur once, only the whole table."""
+    frame = pl.DataFrame({"x": [float(one) for one in range(20)], "y": [float(one**2) for one in range(20)]})
+    bench = Bench(tmp_path)
+    bench.dataset("d", frame)
+    spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 2, "t": 0.0, "sensitive": ["y"], "keep": ["y"]}
+    assert furthest(bench.run(spec).rows(), frame["y"].to_numpy(), "ordered") <= 1e-9
