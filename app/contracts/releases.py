@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, Instant, Labels, Short
@@ -79,12 +79,14 @@ Formats = Annotated[
     AfterValidator(_different),
 ]
 
-#: Between the fields of `csv.excel`: a spreadsheet takes what its own language has.
+#: Between the fields of `csv.excel`: a spreadsheet takes what its own language has. In the document it is a pattern:
+#: generators of clients make names of the values of an enum, and these have none.
 Delimiter = TypeAliasType(
     "Delimiter",
     Annotated[
         Literal[",", ";", "\t"],
-        Field(description="What separates fields of `csv.excel`: `;` where a spreadsheet has decimal commas."),
+        WithJsonSchema({"type": "string", "pattern": r"^[,;\t]$"}),
+        Field(description="What separates fields of `csv.excel`: comma, tab, or `;` for sheets with decimal commas."),
     ],
 )
 
