@@ -73,3 +73,4 @@ class FamilyList(Contract):
     """The owner's families, newest first."""
 
     items: tuple[Family, ...] = Field(description="Newest first.")
+    next_cursor: str | None = Field(default=None, description="As of other lists; always null: all are on one page.")

@@ -54,7 +54,9 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
     made_by = METHODS.get(release.method)
     if made_by is not None and "columns" in made_by.spec.model_fields:
         names: Sequence[str] = release.spec["columns"]
-        return [*names, *(release.spec.get("keep") or ())] if release.method == "boxes" else names
+        published = {column.name for column in release.columns}
+        kept = [name for name in release.spec.get("keep") or () if name in published]
+        return [*names, *kept] if release.method == "boxes" else names
     return [column.name for column in release.columns if column.type in NUMERIC]
 
 

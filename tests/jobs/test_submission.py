@@ -9,7 +9,7 @@ from tests.jobs.service import Service, body
 
 API_FIELDS = [
     "id", "kind", "method", "state", "labels", "progress", "attempts", "created_at", "started_at", "finished_at",
-    "spec", "result", "warnings", "release_id", "findings", "error",
+    "spec", "result", "warnings", "release_id", "findings", "error", "estimate",
 ]  # fmt: skip
 
 
