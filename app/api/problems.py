@@ -125,9 +125,13 @@ async def _of_starlette(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> set[str]:
-    methods: set[str] = set()
+    """Methods of the path as the document has it: one without templates is not one of those that match it too."""
+    own: set[str] = set()
+    others: set[str] = set()
     for context in iter_route_contexts(request.app.routes):
         path: Any = context.path
         if path and context.methods and compile_path(path)[0].match(request.url.path):
-            methods |= context.methods
-    return methods
+            if path == request.url.path:
+                own |= context.methods
+            others |= context.methods
+    return own or others

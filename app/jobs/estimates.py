@@ -134,7 +134,7 @@ def _swaps(spec: SwapsSpec, rows: float) -> Estimate:
     need = Estimate(30.0 + 2e-5 * rows, 120 * rows)
     if isinstance(spec.search, MemeticSearch):
         tried = spec.search.runs * (spec.search.population + 2 * spec.search.pairs * spec.search.generations)
-        need += Estimate(tried * _SWAPS * 1e-6, 100 * _SWAPS * (spec.search.population + 2 * spec.search.pairs))
+        need += Estimate(tried * _SWAPS * 5e-7, 100 * _SWAPS * (spec.search.population + 2 * spec.search.pairs))
     return need
 
 

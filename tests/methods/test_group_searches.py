@@ -10,8 +10,10 @@ from app.contracts.groups import GroupSpec
 from app.contracts.swaps import SwapsSpec
 from tests.methods.bases import VARIABLES, microfile
 from workers.algorithms.groups.profile.decoys import Everybody
+from workers.algorithms.groups.rules.fits import Fits
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.membership import Term
+from workers.algorithms.groups.signals.criteria import Judge
 from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Problem, build
 from workers.algorithms.groups.swaps.restrictions import Restriction
@@ -19,7 +21,7 @@ from workers.engine.randomness import new_generator
 from workers.methods.microfile.attack import Places, stand_out
 from workers.methods.microfile.rule_search import Search, search_for
 from workers.methods.protocol import Arrays
-from workers.methods.swaps.hiding import Hiding
+from workers.methods.swaps.hiding import Hiding, families_of
 from workers.methods.swaps.keys import Keys
 from workers.methods.swaps.mask import Masking
 from workers.methods.swaps.search import SwapSearch, swap_search
@@ -110,7 +112,11 @@ def test_a_search_for_swaps_goes_on_from_any_step(
 ) -> None:
     made, masking, everybody = hidden
     asked = SwapsSpec.model_validate(spec | {"profile": [0.5], "decoys": 0})
-    hiding = Hiding(asked, masking, (0.5,), 0.5, everybody.parameter, 1.0 - everybody.band, 6)
+    grade = 1.0 - everybody.band
+    fits = Fits(grade, (grade >= 0.5).astype(np.int64), np.where(grade >= 0.5, 0, 1).astype(np.int64), 1)
+    judge = Judge((0, 1), (), asked.outliers.alpha, asked.outliers.robust, low=True)
+    counted = families_of(fits, 0.5, (0.5,))
+    hiding = Hiding(asked, masking, (0.5,), 0.5, everybody.parameter, fits, counted, judge, 6)
 
     def begun(threads: int) -> SwapSearch:
         return swap_search(made, hiding, Keys(bytes(32)), everybody, list("abcdef"), threads=threads)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Response
+from fastapi import APIRouter, Body, Depends, Request, Response
 
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_requests import RETRY_SECONDS
@@ -13,7 +13,7 @@ from app.api.schemas.examples import PUBLISHING, WITHDRAWING
 from app.api.schemas.jobs import ACCEPTED_HEADERS, Job
 from app.auth.principal import Principal
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
-from app.errors import LedgerBehindError, PublishedMeanwhileError
+from app.errors import InvalidError, LedgerBehindError, PublishedMeanwhileError
 from app.releases import publishing, query, read
 from app.releases.access import check_readers, viewer_of
 from app.releases.entries import catch_up, certify_and_write
@@ -26,9 +26,16 @@ WithdrawBody = Annotated[WithdrawRequest | None, Body(openapi_examples=WITHDRAWI
 _ANSWERS = responses(400, 404, 409, 413, 415, 422, 429)
 
 
+async def _object_or_nothing(request: Request) -> None:
+    """Refuse `null`, which FastAPI reads as no body: the document has an object or none."""
+    if (await request.body()).strip() == b"null":
+        raise InvalidError("send an object, or no body at all")
+
+
 @router.post(
     "/releases/{release_id}/publish",
     operation_id="publish_release",
+    dependencies=[Depends(_object_or_nothing)],
     summary="Publish a release",
     response_model=Release,
     responses={
@@ -67,6 +74,7 @@ def publish_release(
 @router.post(
     "/releases/{release_id}/withdraw",
     operation_id="withdraw_release",
+    dependencies=[Depends(_object_or_nothing)],
     summary="Withdraw a release",
     response_model=Release,
     response_description="The release, for a key that reads what is not published.",
