@@ -70,8 +70,9 @@ def test_a_misspelt_filter_of_a_list_is_refused(client: httpx.Client, path: str)
 @pytest.mark.parametrize("path", LISTS)
 def test_what_the_document_names_is_taken(client: httpx.Client, path: str) -> None:
     values = {
-        "limit": "3", "state": {"/v1/datasets": "ready", "/v1/releases": "published"}.get(path, "queued"), "method": "boxes", "kind": "audit",
-        "series_id": "rel_x", "dataset_id": "ds_x", "created_after": "2026-01-01T00:00:00Z", "label": "a:b",
+        "limit": "3", "method": "boxes", "kind": "audit", "series_id": "rel_x", "label": "a:b", "dataset_id": "ds_x",
+        "state": {"/v1/datasets": "ready", "/v1/releases": "published"}.get(path, "queued"),
+        "created_after": "2026-01-01T00:00:00Z",
     }  # fmt: skip
     operation = client.get("/openapi.json").json()["paths"][path]["get"]
     named = {one["name"] for one in operation["parameters"] if one["in"] == "query"} - {"cursor"}

@@ -119,7 +119,7 @@ def test_a_search_for_swaps_goes_on_from_any_step(
     hiding = Hiding(asked, masking, (0.5,), 0.5, everybody.parameter, fits, counted, judge, 6)
 
     def begun(threads: int) -> SwapSearch:
-        return swap_search(made, hiding, Keys(bytes(32)), everybody, list("abcdef"), threads=threads)
+        return swap_search(made, made, hiding, Keys(bytes(32)), everybody, threads=threads)
 
     expected, search = pairs(begun(1)), begun(2)
     while not search.done:
