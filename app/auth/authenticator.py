@@ -3,6 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
@@ -13,7 +14,7 @@ from app.auth.keys import PREFIX, digest_of, name_of
 from app.auth.principal import Principal
 from app.db.repositories import api_keys
 from app.db.session import Database
-from app.errors import UnauthorizedError
+from app.errors import StorageFullError, UnauthorizedError, UnavailableError
 
 TTL_SECONDS: Final = 5.0
 _LONGEST_KEY: Final = 200
@@ -75,10 +76,10 @@ class Authenticator:
             return known
         if self._unknown.get(digest) is None:
             digests = [digest, *(digest_of(key, secret=former) for former in self._secrets[1:])]
-            found = await anyio.to_thread.run_sync(self._look_up, digests, limiter=self._limiter)
-            if found is not None:
-                self._known.put(digest, found)
-                return found
+            holder = await anyio.to_thread.run_sync(self._look_up, digests, limiter=self._limiter)
+            if holder is not None:
+                self._known.put(digest, holder)
+                return holder
             self._unknown.put(digest, True)
         raise UnauthorizedError("the API key is unknown, revoked or expired")
 
@@ -86,10 +87,14 @@ class Authenticator:
         """Who holds the key; under a former secret of the service it is stored under the present one from now on."""
         with self._database.read() as connection:
             holder = api_keys.by_digest(connection, digests=digests)
-            if holder is not None and (holder.unnoted or holder.digest != digests[0]):
-                under = name_of(self._secrets[0])
-                api_keys.note_use(connection, key_id=holder.id, digest=digests[0], hashed_under=under)
+        if holder is not None and (holder.unnoted or holder.digest != digests[0]):
+            self._note_use(holder.id, digests[0])
         return None if holder is None else Principal(owner=holder.owner, key_id=holder.id, scopes=holder.scopes)
+
+    def _note_use(self, key_id: str, digest: bytes) -> None:
+        """A key also works where the database cannot be written: its next use is noted."""
+        with suppress(UnavailableError, StorageFullError), self._database.read() as connection:
+            api_keys.note_use(connection, key_id=key_id, digest=digest, hashed_under=name_of(self._secrets[0]))
 
 
 def _bearer(authorization: str | None) -> str:

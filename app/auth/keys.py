@@ -68,7 +68,7 @@ def secrets_of(settings: Settings) -> tuple[bytes, ...]:
 
 
 def name_of(secret: bytes) -> bytes:
-    """What tells a secret from others; says nothing of it."""
+    """A name of a secret that says nothing of it."""
     return hmac.digest(secret, b"surebox: name of the secret of keys", "sha256")[:8]
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.errors import DiskFull, UntranslatableCharacter
+from psycopg.errors import DiskFull, ReadOnlySqlTransaction, UntranslatableCharacter
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -23,7 +23,7 @@ from app.errors import InvalidError, StorageFullError, UnavailableError
 __all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
 
 
-#: How long nobody asks again once Postgres has stood still.
+#: How long nothing is asked again once Postgres has stood still.
 _STANDSTILL_SECONDS = 1.0
 _SERVER_FIRST_SECONDS = 0.5
 
@@ -98,7 +98,7 @@ class Database:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Once it has stood still, whoever comes within the next second is refused at once: threads are few."""
+        """Once it has stood still, requests of the next second are refused at once: threads are few."""
         if time.monotonic() < self._stands_until:
             raise UnavailableError("the database does not answer; try again in a moment", retry_after=2)
         with _unavailable():
@@ -120,7 +120,7 @@ class Database:
 
 
 class TimedConnection(psycopg.Connection[Any]):
-    """A connection that gives up on a server that does not answer, and closes: nobody knows what it would say."""
+    """A connection that gives up on a server that does not answer, and closes: what it would say is not known."""
 
     limit: float | None = None
     on_standstill: Callable[[], None] = staticmethod(lambda: None)
@@ -136,7 +136,7 @@ class TimedConnection(psycopg.Connection[Any]):
 
 
 def _connection_options(timeout: float | None) -> dict[str, Any]:
-    """What libpq and the server are told: a peer that is gone is noticed, a lock is not waited for for ever."""
+    """Options of libpq and of the server: a peer that is gone is noticed, a lock is not waited for for ever."""
     seconds = 10.0 if timeout is None else timeout
     limits = {"timezone": "UTC", "lock_timeout": f"{int(seconds * 1_000)}ms"}
     if timeout is not None:
@@ -186,6 +186,8 @@ def _unavailable() -> Iterator[None]:
     except DBAPIError as error:
         if isinstance(error.orig, DiskFull):
             raise StorageFullError("there is no room left for the database; ask the operator for more room") from error
+        if isinstance(error.orig, ReadOnlySqlTransaction):
+            raise UnavailableError("the database takes no changes now; try again in a moment", retry_after=5) from error
         lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
         if lost:
             raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error

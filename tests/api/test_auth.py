@@ -184,6 +184,24 @@ def test_a_key_works_until_it_expires_and_its_last_use_is_known(start: Any, data
         database.close()
 
 
+def test_keys_work_where_their_use_cannot_be_noted_because_the_database_takes_no_changes(
+    start: Any, database_url: str
+) -> None:
+    database = Database(database_url, pool_size=1)
+    try:
+        with start(database_url=database_url) as api:
+            key = api.make_key()
+        with database.unit_of_work() as unit:
+            name = unit.connection.execute(text("SELECT current_database()")).scalar_one()
+            unit.connection.execute(text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on'))
+        with start(database_url=database_url) as api, api.client(key) as client:
+            assert client.get(ABSENT).status_code == 404
+            refused = client.post("/v1/datasets", content=b"a\n1\n", headers={"Content-Type": "text/csv"})
+            assert (refused.status_code, refused.json()["type"]) == (503, "/problems/unavailable")
+    finally:
+        database.close()
+
+
 def test_a_cached_holder_is_let_in_while_the_database_is_down_and_others_get_503(start: Any, own_postgres: Any) -> None:
     from app.db.migrate import upgrade
 
