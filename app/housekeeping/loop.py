@@ -19,7 +19,7 @@ from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.factory import open_storage
 
-#: Removing what has expired lists the storage, so only one round in so many does it; never the first one: whoever has
+#: Removing what has expired lists the storage, so only one round in so many does it; never the first one: who has
 #: started on a wrong address has a minute to see it.
 _SLOW_ROUND = 30
 
@@ -40,17 +40,17 @@ def keep(settings: Settings, *, stop: threading.Event) -> None:
     database = Database(settings.database_url, pool_size=2)
     leadership = Leadership(database)
     rounds = Rounds(settings, database=database, storage=open_storage(settings), queue=JobQueue(settings))
-    led = False
+    led = caught_up = False
     number = 0
     try:
         while not stop.is_set():
             leads = leadership.hold()
             if leads != led:
                 log.info("housekeeping.leads" if leads else "housekeeping.follows")
-                led = leads
-                if leads:
-                    _attempt(rounds.first)
+                led, caught_up, number = leads, False, 0
             if leads:
+                if not caught_up and number % _SLOW_ROUND == 0:
+                    caught_up = _attempt(rounds.first)
                 _attempt(rounds.quick)
                 number += 1
                 if number % _SLOW_ROUND == 0:
@@ -61,10 +61,14 @@ def keep(settings: Settings, *, stop: threading.Event) -> None:
         database.close()
 
 
-def _attempt(work: Callable[[], None]) -> None:
+def _attempt(work: Callable[[], None]) -> bool:
+    """Do it; whether that went well."""
     try:
         work()
     except UnavailableError as error:
         log.warning("housekeeping.unavailable", detail=error.detail)
     except Exception as error:  # the next round tries again
         log.warning("housekeeping.failed", error=type(error).__name__, exc_info=True)
+    else:
+        return True
+    return False

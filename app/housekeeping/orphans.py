@@ -2,7 +2,7 @@
 
 The two look alike, so nothing is removed at once. Orphans go to a trash and stay there for days, from which they come
 back by themselves when a row points to them again; and where they are more than a few per cent of what is stored, or
-the database has no rows at all, they are left where they are until somebody has looked. Only what a row says was
+the database has no rows at all, they are left where they are until an operator has looked. Only what a row says was
 deleted is removed: a deletion that was interrupted ends here.
 """
 

@@ -12,6 +12,7 @@ from app.db.repositories import expiry, parts, reaping, stranded, workers
 from app.db.repositories.claims import QueuedJob
 from app.db.session import Database
 from app.housekeeping.orphans import Orphans
+from app.installation.check import check as check_installation
 from app.jobs.erase import expire_results
 from app.jobs.erase import remove_leftovers as results_left
 from app.observability.job_metrics import WORKER_SECONDS
@@ -45,7 +46,14 @@ class Rounds:
         refresh(database=self._database, storage=self._storage)
 
     def first(self) -> None:
-        """Learn of what was published and forgotten, before anything else is published."""
+        """Learn of what was published and forgotten.
+
+        Raises
+        ------
+        CannotStartError
+            Database and storage belong to different installations: nothing is learnt.
+        """
+        check_installation(database=self._database, storage=self._storage)
         learnt = catch_up(database=self._database, storage=self._storage)
         if learnt:
             log.warning("housekeeping.caught_up", publications=learnt)

@@ -18,7 +18,7 @@ from app.contracts.jobs import FINISHED, TRANSITIONS, JobState
 from app.db.models.all import metadata
 from app.db.repositories import claims, expiry
 from app.db.repositories.claims import Claim
-from app.errors import CannotStartError, FencedError
+from app.errors import CannotStartError, FencedError, StorageUnavailableError
 from app.housekeeping.loop import keep
 from app.housekeeping.rounds import Rounds
 from app.queue import JobQueue
@@ -302,6 +302,42 @@ def test_the_first_round_removes_nothing(rig: Rig, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("app.housekeeping.loop.Rounds", Noted)
     keep(rig.settings, stop=stop)
     assert done == ["quick"] * 30 + ["slow"]
+
+
+def test_what_was_forgotten_is_learnt_later_where_storage_was_away_at_first(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.settings_more["housekeeping_seconds"] = 0.001
+    attempts: list[str] = []
+    stop = threading.Event()
+
+    class Noted(Rounds):
+        def first(self) -> None:
+            attempts.append("first")
+            if len(attempts) == 1:
+                raise StorageUnavailableError("away")
+
+        def quick(self) -> None:
+            pass
+
+        def slow(self, stop: threading.Event) -> None:
+            attempts.append("slow")
+            if len(attempts) > 4:
+                stop.set()
+
+    monkeypatch.setattr("app.housekeeping.loop.Rounds", Noted)
+    keep(rig.settings, stop=stop)
+    assert attempts == ["first", "slow", "first", "slow", "slow"]
+
+
+def test_nothing_is_learnt_from_the_storage_of_another_installation(rig: Rig, rounds: Rounds) -> None:
+    other = rig.folder / "storage/publications/0/000000000001/rel_other.json"
+    mark = rig.folder / "storage/installation/id"
+    for path, content in ((other, "{}"), (mark, "ins_another\n")):
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    with pytest.raises(CannotStartError, match="to installation ins_another"):
+        rounds.first()
 
 
 def test_uploads_that_nobody_reads_go_to_the_trash_after_a_day(rig: Rig) -> None:
