@@ -212,7 +212,7 @@ def create(
         typer.Option(help="What it may do: datasets:write, jobs:read, …, or admin; may be given several times."),
     ],
     expires_days: Annotated[
-        float | None, typer.Option(min=0.001, help="It works for so long [default: for ever].")
+        float | None, typer.Option(min=0.001, max=36_500, help="It works for so long [default: for ever].")
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -266,7 +266,9 @@ def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
 
 @keys.command("rotate-secret")
 def rotate_secret(
-    overlap_days: Annotated[float, typer.Option(min=0, help="How long the former secret is known beside it.")] = 30.0,
+    overlap_days: Annotated[
+        float, typer.Option(min=0, max=36_500, help="How long the former secret is known beside it.")
+    ] = 30.0,
     data_dir: DataDir = None,
 ) -> None:
     """Have another server secret. Keys go on: each is stored under the new one when it is used in the overlap."""
@@ -276,9 +278,9 @@ def rotate_secret(
     settings = load_settings()
     if names_folder(settings, data_dir):
         folder = DataFolder(data_dir or DEFAULT_DATA_DIR)
-        folder.change_server_secret(new_secret(), until=datetime.now(UTC) + timedelta(days=overlap_days))
-        told = f"the new secret holds from then on, the former for {overlap_days:g} days beside it."
-        typer.echo(f"Start the service again: {told}", err=True)
+        folder.change_server_secret(new_secret(), overlap_days=overlap_days)
+        news = f"the new secret holds from then on, the former for {overlap_days:g} days beside it."
+        typer.echo(f"Start the service again: {news}", err=True)
         return
     typer.echo(
         "Set SUREBOX_PREVIOUS_SERVER_SECRET to what SUREBOX_SERVER_SECRET is, and SUREBOX_SERVER_SECRET to this, for\n"

@@ -1,31 +1,16 @@
 """Everything that a service has in one folder, and back."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from app.cli_settings import DEFAULT_DATA_DIR, load_settings, names_folder, running_settings
-from app.errors import CannotStartError
-
-if TYPE_CHECKING:
-    from app.embedded.folder import DataFolder
-    from app.settings import Settings
+from app.cli_settings import DEFAULT_DATA_DIR, AnyDataDir, load_settings, names_folder, say, settings_of
 
 cli = typer.Typer()
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the backup.")]
-AnyDataDir = Annotated[
-    Path | None, typer.Option(help=f"Data folder of the embedded default [default: {DEFAULT_DATA_DIR}].")
-]
-
-
-def say(line: str) -> None:
-    """Tell a person."""
-    sys.stderr.write(line + "\n")
 
 
 @cli.command("backup")
@@ -42,12 +27,13 @@ def backup(
     from app.embedded.folder import DataFolder
     from app.installation.backup import backup as write_backup
 
+    os.umask(0o077)  # tables and files are as secret as keys
     settings = load_settings()
     if not names_folder(settings, data_dir):
         manifest = write_backup(settings, folder, copy=copy, say=say)
     else:
         place = DataFolder(data_dir or DEFAULT_DATA_DIR)
-        with _of_folder(place) as ours:
+        with settings_of(place) as ours:
             key = place.admin_key.read_text().strip() if place.admin_key.exists() else ""
             manifest = write_backup(ours, folder, copy=copy, say=say, admin_key=key)
     rows = sum(table.rows for table in manifest.tables)
@@ -80,23 +66,7 @@ def restore(
         bring_back(settings, folder, manifest, **options, say=say)
     else:
         place = DataFolder(data_dir or DEFAULT_DATA_DIR)
-        make_room(place, folder, say=say)
+        make_room(place, folder, manifest, say=say)
         with offline(place) as ours:
             bring_back(ours, folder, manifest, **options, say=say)
     typer.echo("Restored. Start the service.")
-
-
-@contextmanager
-def _of_folder(place: "DataFolder") -> "Iterator[Settings]":
-    """The settings of a data folder, whose Postgres is started where no service runs on it."""
-    from app.embedded.offline import offline
-
-    try:
-        running = running_settings(place.path)
-    except CannotStartError:
-        if not place.postgres.exists():
-            raise
-        with offline(place) as ours:
-            yield ours
-        return
-    yield running

@@ -24,7 +24,7 @@ def rotate_signing(
 ) -> None:
     """Make a new key that signs certificates; the old ones sign beside it for a while, then retire."""
     from app.certificates.rotate import rotate
-    from app.embedded.folder import write_private
+    from app.processes.private import write_private
 
     settings, database = open_database(data_dir)
     key_id, pem = rotate(

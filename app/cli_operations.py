@@ -1,12 +1,11 @@
-"""Commands of who runs the service: what belongs together, what is held back until somebody has looked."""
+"""Commands of the operator: what belongs together, what is held back until you have looked. No service has to run."""
 
-import sys
 from threading import Event
 from typing import Annotated
 
 import typer
 
-from app.cli_settings import DataDir, open_database
+from app.cli_settings import AnyDataDir, opened, say
 
 cli = typer.Typer()
 installation = typer.Typer(help="Which database and storage belong together.", no_args_is_help=True)
@@ -15,19 +14,14 @@ cli.add_typer(installation, name="installation")
 cli.add_typer(publishing, name="publishing")
 
 
-def say(line: str) -> None:
-    """Tell a person."""
-    sys.stderr.write(line + "\n")
-
-
 @installation.command("adopt")
-def adopt(data_dir: DataDir = None) -> None:
+def adopt(data_dir: AnyDataDir = None) -> None:
     """Say that this database and this storage belong together, whatever ids they have."""
     from app.installation import check
     from app.storage.factory import open_storage
 
-    settings, database = open_database(data_dir)
-    check.adopt(database=database, storage=open_storage(settings), say=say)
+    with opened(data_dir) as (settings, database):
+        check.adopt(database=database, storage=open_storage(settings), say=say)
     say("Database and storage have the same id now.")
 
 
@@ -35,14 +29,15 @@ def adopt(data_dir: DataDir = None) -> None:
 def orphans(
     *,
     discard: Annotated[bool, typer.Option("--discard", help="Move them to the trash, however many they are.")] = False,
-    data_dir: DataDir = None,
+    data_dir: AnyDataDir = None,
 ) -> None:
     """Count stored objects that no row points to; housekeeping leaves them alone where they are too many."""
     from app.housekeeping.orphans import Orphans
     from app.storage.factory import open_storage
 
-    settings, database = open_database(data_dir)
-    census, held = Orphans(settings, database=database, storage=open_storage(settings)).look(Event(), discard=discard)
+    with opened(data_dir) as (settings, database):
+        ours = Orphans(settings, database=database, storage=open_storage(settings))
+        census, held = ours.look(Event(), discard=discard)
     typer.echo(f"{census.orphans} of {census.objects} objects that are old enough have no row")
     if discard:
         say(f"{len(census.keys)} are in the trash now, for {settings.trash_days:g} days.")
@@ -51,36 +46,34 @@ def orphans(
 
 
 @publishing.command("status")
-def status(data_dir: DataDir = None) -> None:
+def status(data_dir: AnyDataDir = None) -> None:
     """Tell whether publishing is held, and why."""
     from app.db.repositories.installation import is_publishing_held
 
-    _, database = open_database(data_dir)
-    with database.read() as connection:
+    with opened(data_dir) as (_, database), database.read() as connection:
         because = is_publishing_held(connection)
     typer.echo("releases are published" if because is None else f"held: {because}")
 
 
 @publishing.command("hold")
 def hold(
-    because: Annotated[str, typer.Option(help="Why; owners are told.")],
-    data_dir: DataDir = None,
+    because: Annotated[str, typer.Option(help="Why; owners read it.")],
+    data_dir: AnyDataDir = None,
 ) -> None:
     """Publish nothing from now on: jobs make drafts."""
     from app.db.repositories.installation import hold_publishing
 
-    _, database = open_database(data_dir)
-    with database.unit_of_work() as unit:
+    with opened(data_dir) as (_, database), database.unit_of_work() as unit:
         hold_publishing(unit.connection, because=because)
     say("Nothing is published from now on; `surebox publishing confirm` ends that.")
 
 
 @publishing.command("confirm")
-def confirm(data_dir: DataDir = None) -> None:
+def confirm(data_dir: AnyDataDir = None) -> None:
     """Say that all that was ever published is known here: releases are published again."""
-    from app.db.repositories.installation import resume_publishing
+    from app.installation.check import confirm_publishing
+    from app.storage.factory import open_storage
 
-    _, database = open_database(data_dir)
-    with database.unit_of_work() as unit:
-        held = resume_publishing(unit.connection)
+    with opened(data_dir) as (settings, database):
+        held = confirm_publishing(database=database, storage=open_storage(settings))
     say("Releases are published again." if held else "Nothing was held.")

@@ -1,6 +1,9 @@
 """What every command begins with: the settings, the database, the packages that it needs."""
 
 import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +13,7 @@ from app.errors import CannotStartError
 
 if TYPE_CHECKING:
     from app.db.session import Database
+    from app.embedded.folder import DataFolder
     from app.settings import Settings
 
 DEFAULT_DATA_DIR = Path(".surebox")
@@ -17,6 +21,46 @@ DEFAULT_DATA_DIR = Path(".surebox")
 DataDir = Annotated[
     Path | None, typer.Option(help="Data folder of a running `surebox serve`; by default what DATABASE_URL names.")
 ]
+AnyDataDir = Annotated[
+    Path | None, typer.Option(help=f"Data folder of the embedded default [default: {DEFAULT_DATA_DIR}].")
+]
+
+
+def say(line: str) -> None:
+    """Tell a person."""
+    sys.stderr.write(line + "\n")
+
+
+@contextmanager
+def opened(data_dir: Path | None) -> "Iterator[tuple[Settings, Database]]":
+    """Open the database of the settings, or of a data folder, whether or not a service runs on it."""
+    from app.db.session import Database
+    from app.embedded.folder import DataFolder
+
+    settings = load_settings()
+    of_folder = names_folder(settings, data_dir)
+    with settings_of(DataFolder(data_dir or DEFAULT_DATA_DIR)) if of_folder else nullcontext(settings) as ours:
+        database = Database(ours.database_url, pool_size=1)
+        try:
+            yield ours, database
+        finally:
+            database.close()
+
+
+@contextmanager
+def settings_of(place: "DataFolder") -> "Iterator[Settings]":
+    """The settings of a data folder, whose Postgres is started where no service runs on it."""
+    from app.embedded.offline import offline
+
+    try:
+        running = running_settings(place.path)
+    except CannotStartError:
+        if not place.postgres.exists():
+            raise
+        with offline(place) as ours:
+            yield ours
+        return
+    yield running
 
 
 def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":

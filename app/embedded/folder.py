@@ -14,12 +14,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from app.errors import CannotStartError
+from app.processes.private import write_private
 
 #: As long as the longest socket name in the folder, `.s.PGSQL.5432`.
 PROBE = ".probe.socket"
 SHORT_PREFIX = "surebox-"
 #: How long a server secret is known after an operator has set another one.
-OVERLAP = timedelta(days=30)
+OVERLAP_DAYS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,21 @@ class Secrets:
     server_secret: str
     postgres_password: str
     admin_key_written: bool = False
-    #: While the secret is being changed: the former one, and until when it is still known (RFC 3339).
+    #: While the secret is being changed: the former one, for how many days from the next start on it is known beside
+    #: the new one, and, once the service has started, until when (RFC 3339).
     previous_server_secret: str = ""
+    previous_days: float = 0.0
     previous_until: str = ""
 
     def previous(self, now: datetime) -> str:
-        """The former secret, while it is still known."""
-        over = not self.previous_until or datetime.fromisoformat(self.previous_until) <= now
+        """The former secret while it is known, and always at the first start after the change, which seals all anew."""
+        over = self.previous_until and datetime.fromisoformat(self.previous_until) <= now
         return "" if over else self.previous_server_secret
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a running `surebox serve` leaves in its folder, for `surebox keys --data-dir` and for the next start."""
+    """What a running `surebox serve` leaves in its folder, for `surebox keys list --data-dir` and the next start."""
 
     pid: int
     sockets: str
@@ -89,10 +92,6 @@ class DataFolder:
     def secrets_file(self) -> Path:
         """What is made once and never shown."""
         return self.path / "secrets.json"
-
-    @property
-    def _secrets(self) -> Path:
-        return self.secrets_file
 
     @property
     def _running(self) -> Path:
@@ -153,42 +152,67 @@ class DataFolder:
             for a while.
         """
         try:
-            known = Secrets(**json.loads(self._secrets.read_text(encoding="utf-8")))
-            if not given or given == known.server_secret:
-                return known
-            self.change_server_secret(given, until=datetime.now(UTC) + OVERLAP)
-            return self.secrets()
+            known = Secrets(**json.loads(self.secrets_file.read_text(encoding="utf-8")))
         except FileNotFoundError:
             if self.postgres.exists():
                 raise CannotStartError(
-                    f"{self._secrets} is gone: without it nobody can open the database in {self.postgres} or check a "
-                    "key. Put it back from a backup, or choose another --data-dir."
+                    f"{self.secrets_file} is gone: without it nothing can open the database in {self.postgres} or "
+                    "check a key. Put it back from a backup, or choose another --data-dir."
                 ) from None
+            made = Secrets(given or secrets.token_urlsafe(48), postgres_password=secrets.token_urlsafe(32))
+            self._write_secrets(made)
+            return made
         except (ValueError, TypeError) as error:
-            raise CannotStartError(f"{self._secrets} cannot be read. Put it back from a backup.") from error
-        made = Secrets(server_secret=given or secrets.token_urlsafe(48), postgres_password=secrets.token_urlsafe(32))
-        write_private(self._secrets, json.dumps(asdict(made)))
-        return made
+            raise CannotStartError(f"{self.secrets_file} cannot be read. Put it back from a backup.") from error
+        if given and given != known.server_secret:
+            return self.change_server_secret(given)
+        return known
 
     def write_admin_key(self, key: str) -> None:
         """Write the admin key, and remember that it was written."""
         write_private(self.admin_key, key + "\n")
         self._write_secrets(replace(self.secrets(), admin_key_written=True))
 
-    def change_server_secret(self, secret: str, *, until: datetime) -> None:
-        """Have another secret from the next start on; the former one is known beside it for a while."""
-        known = self.secrets()
-        former, last = known.server_secret, until.isoformat()
-        self._write_secrets(replace(known, server_secret=secret, previous_server_secret=former, previous_until=last))
+    def change_server_secret(self, secret: str, *, overlap_days: float = OVERLAP_DAYS) -> Secrets:
+        """Have another secret from the next start on; the former one is known beside it for a while.
 
-    def restore_secrets(self, *, server_secret: str, previous: str, until: datetime) -> None:
+        Raises
+        ------
+        CannotStartError
+            A former one is still known and is not the one to go back to: what only it opens would be lost.
+        """
+        known = self.secrets()
+        if known.previous(datetime.now(UTC)) not in ("", secret):
+            when = known.previous_until or f"{known.previous_days:g} days after the next start"
+            raise CannotStartError(
+                f"The server secret of {self.path} was changed already, and the one before is known until {when}: a "
+                "second change would lose what only that one opens. Change it after that."
+            )
+        changed = replace(
+            known,
+            server_secret=secret,
+            previous_server_secret=known.server_secret,
+            previous_days=overlap_days,
+            previous_until="",
+        )
+        self._write_secrets(changed)
+        return changed
+
+    def begin_overlap(self, now: datetime) -> None:
+        """The service starts: from now on the former secret is known for as long as was said when it was changed."""
+        known = self.secrets()
+        if known.previous_server_secret and not known.previous_until:
+            until = now + timedelta(days=known.previous_days)
+            self._write_secrets(replace(known, previous_until=until.isoformat()))
+
+    def restore_secrets(self, *, server_secret: str, previous: str) -> None:
         """Have the secrets of a backup, and a database of its own that is yet to be made."""
         password = secrets.token_urlsafe(32)
-        last = until.isoformat() if previous else ""
-        self._write_secrets(Secrets(server_secret, password, True, previous, last))
+        self._write_secrets(Secrets(server_secret, password, True, previous, OVERLAP_DAYS if previous else 0.0))
 
     def _write_secrets(self, known: Secrets) -> None:
-        write_private(self._secrets, json.dumps(asdict(known)))
+        """Without what is not so: an older version refuses names that it does not know."""
+        write_private(self.secrets_file, json.dumps({name: value for name, value in asdict(known).items() if value}))
 
     def make_signing_key(self) -> None:
         """Make the first signing key where there is none."""
@@ -253,10 +277,10 @@ class DataFolder:
         if self._lock_file.exists() or (self.path / "storage" / "installation" / "id").exists():
             return True
         with suppress(OSError, ValueError, TypeError):  # a copy that was made without the lock
-            Secrets(**json.loads(self._secrets.read_text(encoding="utf-8")))
+            Secrets(**json.loads(self.secrets_file.read_text(encoding="utf-8")))
             return True
         ours = (self.postgres, self.path / "storage", self.scratch, self.logs, self.path / "run", self.admin_key)
-        return not any(path.exists() for path in (*ours, self._secrets, self._running, self.signing_key))
+        return not any(path.exists() for path in (*ours, self.secrets_file, self._running, self.signing_key))
 
     def _clear_sockets(self) -> None:
         """Remove the sockets of a start before this one, if the folder of that name is still ours."""
@@ -278,15 +302,3 @@ def can_bind(folder: Path) -> bool:
         return False
     path.unlink()
     return True
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file of mode 0600, whole or not at all."""
-    unfinished = path.with_name(path.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.rename(path)

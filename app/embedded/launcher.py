@@ -38,7 +38,7 @@ DATABASE, BROKER, WORKERS, API = range(4)
 
 
 class StopAsked(Exception):  # noqa: N818
-    """Somebody asked us to stop."""
+    """A signal asks us to stop."""
 
 
 class Launcher:
@@ -91,6 +91,8 @@ class Launcher:
     def _start(self) -> None:
         settings = get_settings()
         secrets = self.folder.secrets(given=settings.server_secret.get_secret_value())
+        now = datetime.now(UTC)
+        self.folder.begin_overlap(now)
         self.folder.make_signing_key()
         for path in (self.folder.scratch, self.folder.logs):
             path.mkdir(mode=0o700, exist_ok=True)
@@ -108,7 +110,7 @@ class Launcher:
             "STORAGE_URL": self.folder.storage_url,
             "SUREBOX_SERVER_SECRET": secrets.server_secret,
             "SUREBOX_PREVIOUS_SERVER_SECRET": settings.previous_server_secret.get_secret_value()
-            or secrets.previous(datetime.now(UTC)),
+            or secrets.previous(now),
             "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
             "SUREBOX_STAGING_DIR": str(self.folder.scratch),
         }
@@ -203,7 +205,7 @@ class Launcher:
             self._pause(LOOK_SECONDS)
 
     def _pause(self, seconds: float) -> None:
-        """Sleep, unless somebody asked us to stop."""
+        """Sleep, unless a signal asks us to stop."""
         if not self._stop and seconds > 0:
             time.sleep(seconds)
         if self._stop:

@@ -4,19 +4,19 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from app.embedded.folder import DataFolder, write_private
+from app.embedded.folder import DataFolder
 from app.embedded.postgres import PostgresServer
 from app.embedded.prepare import create_database
-from app.installation.manifest import SECRETS, SIGNING
+from app.installation.manifest import SECRETS, SIGNING, Manifest
+from app.installation.restore import check_storage
+from app.processes.private import write_private
 from app.settings import Settings
-
-#: A secret that was being changed when the backup was made is known for so long after it.
-_OVERLAP = timedelta(days=30)
+from app.storage.factory import open_storage
 
 
 @contextmanager
@@ -56,10 +56,17 @@ def offline(folder: DataFolder) -> Iterator[Settings]:
         folder.leave()
 
 
-def make_room(folder: DataFolder, backup: Path, *, say: Callable[[str], None]) -> None:
-    """Put a backup's secrets in place and set aside what the folder had but its files, which live on."""
+def make_room(folder: DataFolder, backup: Path, manifest: Manifest, *, say: Callable[[str], None]) -> None:
+    """Put a backup's secrets in place and set aside what the folder had but its files, which live on.
+
+    Raises
+    ------
+    CannotStartError
+        A service runs on the folder, or its files are another installation's: nothing is touched.
+    """
     folder.take()
     try:
+        check_storage(open_storage(Settings(storage_url=folder.storage_url)), manifest)
         aside = folder.path / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}"
         for path in (folder.postgres, folder.secrets_file, folder.signing_key, folder.admin_key):
             if path.exists():
@@ -68,11 +75,7 @@ def make_room(folder: DataFolder, backup: Path, *, say: Callable[[str], None]) -
         if aside.exists():
             say(f"What was there before is in {aside}: remove it once the service is well.")
         kept = json.loads((backup / SECRETS).read_text(encoding="utf-8"))
-        folder.restore_secrets(
-            server_secret=kept["server_secret"],
-            previous=kept["previous_server_secret"],
-            until=datetime.now(UTC) + _OVERLAP,
-        )
+        folder.restore_secrets(server_secret=kept["server_secret"], previous=kept["previous_server_secret"])
         if kept.get("admin_key"):
             write_private(folder.admin_key, kept["admin_key"] + "\n")
         if (backup / SIGNING).exists():

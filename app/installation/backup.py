@@ -1,8 +1,9 @@
 """`surebox backup`: database, files and secrets in one folder, of one moment, while the service runs.
 
-The database is read in one snapshot. Files never change, and are linked (or copied, or, in a bucket, listed) before
-and after it: what a row of the snapshot names is caught by the second pass, or, if it was removed meanwhile, by the
-first. If a file that rows still name is missed all the same, it is done once more.
+The database is read in one snapshot. Files are linked (or copied, or, in a bucket, listed) before and after it: what a
+row of the snapshot names is caught by the second pass, or, if it was removed meanwhile, by the first. If a file that
+rows still name is missed all the same, it is done once more. Files never change, but for those of publications, which
+erasing rewrites: the second pass takes them again.
 """
 
 import json
@@ -30,14 +31,15 @@ from app.installation.manifest import (
     FileEntry,
     Manifest,
     digest_of,
-    write_private,
 )
+from app.processes.private import write_private
+from app.releases.entries import PREFIX as PUBLICATIONS
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 
-#: What is in a backup, of all that lies in storage: neither the trash nor what is being uploaded.
-PREFIXES: Final = ("installation/", "publications/", "ledger/", "staging/", "datasets/", "jobs/", "releases/")
+#: What is in a backup, of all that storage has: neither the trash nor the id, which a restore writes itself.
+PREFIXES: Final = (PUBLICATIONS, "ledger/", "staging/", "datasets/", "jobs/", "releases/")
 _CHECKPOINT: Final = "/checkpoint-"
 _ATTEMPTS: Final = 5
 _KEYS: Final = 500
@@ -60,7 +62,7 @@ def backup(
     say
         Told in one line what a person should know.
     admin_key
-        The key of the first start, where one lies beside the database.
+        The key of the first start, where one is beside the database.
 
     Raises
     ------
@@ -132,7 +134,7 @@ class _Backup:
         return there
 
     def _has(self, key: str, size: int) -> bool:
-        if self._copies and key not in self._sizes:
+        if self._copies and (key not in self._sizes or key.startswith(PUBLICATIONS)):
             target = self._folder / STORAGE / key
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
@@ -192,7 +194,7 @@ def _write_secrets(settings: Settings, folder: Path, admin_key: str) -> dict[str
 
 
 def _referenced(connection: Connection, keys: list[str]) -> set[str]:
-    found: set[str] = set()
+    named: set[str] = set()
     for start in range(0, len(keys), _KEYS):
-        found |= expiry.referenced(connection, keys=keys[start : start + _KEYS])
-    return found
+        named |= expiry.referenced(connection, keys=keys[start : start + _KEYS])
+    return named

@@ -9,17 +9,18 @@ from typing import Final
 
 import structlog
 
-from app.contracts.base import new_id
 from app.db.repositories import installation
 from app.db.repositories.installation import Installation
-from app.db.session import Database
+from app.db.session import Connection, Database
 from app.errors import CannotStartError, UnavailableError
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 
-#: Where in storage the id stands.
+#: Where in storage the id is.
 MARK: Final = "installation/id"
+#: There, with the id, while storage was filled from a backup: what was published after that is not known.
+UNCONFIRMED: Final = "installation/unconfirmed"
 _LONGEST: Final = 200
 
 log = structlog.get_logger(__name__)
@@ -39,9 +40,7 @@ def check(*, database: Database, storage: Storage) -> str:
         They are not of the same installation, or the database is at an older revision.
     """
     with database.read() as connection:
-        known = installation.read(connection)
-    if known is None:
-        raise CannotStartError("the database of DATABASE_URL is at an older revision: run `surebox migrate` first")
+        known = _known(connection)
     marked = read_mark(storage)
     if marked == known.id:
         return known.id
@@ -69,39 +68,58 @@ def check_at_start(settings: Settings) -> None:
 
 
 def adopt(*, database: Database, storage: Storage, say: Callable[[str], None]) -> None:
-    """Let the database have the id that stands in storage: an operator has looked and says that they belong together.
+    """Let the database have the id that storage has: an operator has looked and says that they belong together.
 
-    What storage tells of publications may lack in the database, so publishing is held until it is confirmed.
+    Storage may have publications that the database lacks, so publishing is held until it is confirmed.
+
+    Raises
+    ------
+    CannotStartError
+        The database is at an older revision.
     """
     marked = read_mark(storage)
     with database.unit_of_work() as unit:
-        known = installation.read(unit.connection)
-        if known is not None and marked not in (None, known.id):
+        known = _known(unit.connection)
+        if marked not in (None, known.id):
             installation.set_id(unit.connection, installation_id=marked or known.id)
             installation.hold_publishing(unit.connection, because="the database was put beside another storage")
             say("Publishing is held: `surebox publishing confirm` ends that.")
-    write_mark(database=database, storage=storage, installation_id=marked or new_mark(known))
+    write_mark(database=database, storage=storage, installation_id=marked or known.id)
 
 
-def new_mark(known: Installation | None) -> str:
-    """The id of the database, or a new one."""
-    return new_id("ins") if known is None else known.id
+def confirm_publishing(*, database: Database, storage: Storage) -> bool:
+    """Publish again: an operator says that all that was ever published is known; False where nothing was held."""
+    storage.delete(UNCONFIRMED)
+    with database.unit_of_work() as unit:
+        return installation.resume_publishing(unit.connection)
 
 
-def read_mark(storage: Storage) -> str | None:
+def read_mark(storage: Storage, key: str = MARK) -> str | None:
     """The id in storage."""
     try:
-        return b"".join(storage.chunks(MARK, end=_LONGEST)).decode("ascii", "replace").strip()
+        return b"".join(storage.chunks(key, end=_LONGEST)).decode("ascii", "replace").strip()
     except FileNotFoundError:
         return None
 
 
-def write_mark(*, database: Database, storage: Storage, installation_id: str) -> None:
-    """Write the id to storage, and note that it stands there."""
-    with storage.writer(MARK) as writer:
+def put_mark(storage: Storage, key: str, *, installation_id: str) -> None:
+    """Write the id to storage."""
+    with storage.writer(key) as writer:
         writer.write(installation_id.encode("ascii") + b"\n")
+
+
+def write_mark(*, database: Database, storage: Storage, installation_id: str) -> None:
+    """Write the id to storage, and note that it is there."""
+    put_mark(storage, MARK, installation_id=installation_id)
     with database.unit_of_work() as unit:
         installation.note_marked(unit.connection)
+
+
+def _known(connection: Connection) -> Installation:
+    known = installation.read(connection)
+    if known is None:
+        raise CannotStartError("the database of DATABASE_URL is at an older revision: run `surebox migrate` first")
+    return known
 
 
 def _differ(known: Installation, marked: str | None) -> str:

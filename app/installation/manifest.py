@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from app.db.copying import TableCopy
 from app.errors import CannotStartError
+from app.processes.private import write_private
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -105,12 +106,3 @@ def digest_of(path: Path) -> str | None:
     except OSError:
         return None
     return digest.hexdigest()
-
-
-def write_private(path: Path, content: str) -> None:
-    """Write a file of mode 0600, whole or not at all."""
-    unfinished = path.with_name(path.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
-    unfinished.write_text(content, encoding="utf-8")
-    unfinished.rename(path)

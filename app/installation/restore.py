@@ -1,8 +1,9 @@
 """`surebox restore`: a backup into an empty or replaced database and its storage, before any process starts.
 
 Storage may have lived on: it then holds what was published after the backup, which is written there before it is
-answered, and the database learns it again. Where storage comes from the backup as well, nobody can know whether
-something was published later, so publishing is held until an operator confirms that nothing was.
+answered, and the database learns it again. Where storage comes from the backup as well, there is no telling whether
+something was published later, so publishing is held until an operator confirms that nothing was. Storage says so by
+itself, from before its first file on: a restore that is interrupted, or done once more, holds as well.
 """
 
 import json
@@ -16,7 +17,7 @@ from app.db.migrate import config, knows, upgrade
 from app.db.repositories import expiry, installation
 from app.db.session import Database
 from app.errors import CannotStartError
-from app.installation.check import read_mark, write_mark
+from app.installation.check import UNCONFIRMED, put_mark, read_mark, write_mark
 from app.installation.manifest import DATABASE, SECRETS, STORAGE, FileEntry, Manifest, faults, read_files, read_manifest
 from app.releases.entries import catch_up
 from app.settings import Settings
@@ -24,7 +25,6 @@ from app.storage.factory import open_storage
 from app.storage.protocol import TRASH, Storage
 
 _NAMED: Final = 5
-_KEYS: Final = 500
 
 
 def verified(folder: Path) -> Manifest:
@@ -79,32 +79,34 @@ def restore(
     _check_secret(settings, folder)
     database, storage = Database(settings.database_url, pool_size=2), open_storage(settings)
     try:
-        lived_on = _check_storage(storage, manifest)
+        lived_on = check_storage(storage, manifest)
         _empty(database, replace=replace)
+        if not lived_on:
+            put_mark(storage, UNCONFIRMED, installation_id=manifest.installation)
         say(f"Backup of {manifest.made_at}: {manifest.files} files, {sum(each.rows for each in manifest.tables)} rows.")
-        brought = sum(_bring(storage, folder, entry, copied=not lived_on) for entry in read_files(folder))
+        brought = sum(_bring(storage, folder, entry) for entry in read_files(folder))
         say(f"{brought} files were missing in storage and are there again.")
         upgrade(settings.database_url, revision=manifest.revision)
         with database.unit_of_work() as unit:
             copying.copy_in(unit.connection, folder / DATABASE, manifest.tables, manifest.sequences)
+            if not lived_on:
+                installation.hold_publishing(unit.connection, because=_because(manifest))
         upgrade(settings.database_url)
         write_mark(database=database, storage=storage, installation_id=manifest.installation)
         learnt = catch_up(database=database, storage=storage)
         say(f"{learnt} publications of after the backup are known again.")
         _check_files(database, storage, manifest, accept_missing=accept_missing)
-        _settle(database, manifest, lived_on=lived_on, say=say)
+        if not lived_on:
+            say("Publishing is held: once you know that nothing was published after it, `surebox publishing confirm`.")
     finally:
         database.close()
 
 
-def _settle(database: Database, manifest: Manifest, *, lived_on: bool, say: Callable[[str], None]) -> None:
-    """Whether the head of what was published is known."""
-    if not lived_on:
-        because = f"the service was restored from a backup of {manifest.made_at}, and its files as well: what was "
-        because += "published after it is not known"
-        with database.unit_of_work() as unit:
-            installation.hold_publishing(unit.connection, because=because)
-        say("Publishing is held: once you know that nothing was published after it, run `surebox publishing confirm`.")
+def _because(manifest: Manifest) -> str:
+    return (
+        f"the service was restored from a backup of {manifest.made_at}, and its files as well: what was published "
+        "after it is not known"
+    )
 
 
 def _check_secret(settings: Settings, folder: Path) -> None:
@@ -118,11 +120,18 @@ def _check_secret(settings: Settings, folder: Path) -> None:
         )
 
 
-def _check_storage(storage: Storage, manifest: Manifest) -> bool:
-    """Whether storage is the one that the backup was made of and has lived on; empty storage is filled."""
-    marked = read_mark(storage)
+def check_storage(storage: Storage, manifest: Manifest) -> bool:
+    """Whether storage is the one that the backup was made of and has lived on; empty storage is filled.
+
+    Raises
+    ------
+    CannotStartError
+        It is another installation's.
+    """
+    unconfirmed = read_mark(storage, UNCONFIRMED)
+    marked = read_mark(storage) or unconfirmed
     if marked == manifest.installation:
-        return True
+        return unconfirmed is None
     if marked is not None:
         raise CannotStartError(
             f"the storage of STORAGE_URL belongs to installation {marked}, the backup to {manifest.installation}: "
@@ -152,17 +161,15 @@ def _empty(database: Database, *, replace: bool) -> None:
         copying.drop_everything(unit.connection)
 
 
-def _bring(storage: Storage, folder: Path, entry: FileEntry, *, copied: bool) -> bool:
+def _bring(storage: Storage, folder: Path, entry: FileEntry) -> bool:
     """Put one object back where storage lacks it; whether it did."""
     try:
         next(storage.chunks(entry.key, end=1), b"")
     except FileNotFoundError:
-        held = folder / STORAGE / entry.key
-        if entry.sha256 is not None:
-            storage.put_file(entry.key, held)
-            return True
-        if not copied:
+        if entry.sha256 is None:
             return _from_trash(storage, entry.key)
+        storage.put_file(entry.key, folder / STORAGE / entry.key)
+        return True
     return False
 
 

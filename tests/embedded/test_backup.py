@@ -5,8 +5,10 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,8 @@ from tests.servers import short_folder
 from tests.service import Service, serving
 from tests.stored import stored
 
-#: Housekeeping's slow round is then two seconds after its start.
-HASTY = {"SUREBOX_HOUSEKEEPING_SECONDS": "0.06", "SUREBOX_HEARTBEAT_TIMEOUT_SECONDS": "5"}
+#: Housekeeping's slow round is then three seconds after its start, and lost jobs are queued again at once.
+HASTY = {"SUREBOX_HOUSEKEEPING_SECONDS": "0.1", "SUREBOX_HEARTBEAT_TIMEOUT_SECONDS": "5"}
 DAY = 86_400
 
 
@@ -88,7 +90,20 @@ def downloads(client: httpx.Client) -> dict[str, bytes]:
     }
 
 
-def test_what_was_backed_up_while_jobs_ran_is_all_there_after_the_machine_was_lost(place: Path) -> None:
+@dataclass(frozen=True)
+class Lost:
+    """A machine of which only the backup is left, and what readers and owners had of it."""
+
+    jobs: list[dict[str, Any]]
+    begun: list[dict[str, Any]]
+    published: dict[str, bytes]
+    checked: "subprocess.CompletedProcess[str]"
+    refused: "subprocess.CompletedProcess[str]"
+
+
+@pytest.fixture(scope="module")
+def lost(place: Path) -> Lost:
+    """Its backup was made while jobs ran, beside files of yesterday."""
     with serving(place / "data", **HASTY) as service, service.client() as client:
         datasets = [upload(client, table(seed))["id"] for seed in range(3)]
         jobs = [succeed(client, boxes(dataset_id)) for dataset_id in datasets]
@@ -96,77 +111,103 @@ def test_what_was_backed_up_while_jobs_ran_is_all_there_after_the_machine_was_lo
         begun = [client.post("/v1/anonymizations", json=boxes(one, k=7)).json() for one in datasets]
         done = surebox("backup", str(place / "backup"), "--data-dir", str(place / "data"))
         assert done.returncode == 0, done.stderr
-        published = downloads(client)
-        checked = surebox("restore", "--check", str(place / "backup"))
-        assert "is whole" in checked.stdout, checked.stderr
-        refused = surebox("restore", str(place / "backup"), "--data-dir", str(place / "data"))
-        assert_one_line(refused, "is in use by another `surebox serve`")
-    kept = objects(place / "backup" / "storage")
-    assert sum(key.startswith("datasets/") for key in kept) == 3
-    linked = next(path for path in stored(place / "data" / "storage", ".parquet") if "datasets/" in str(path))
-    assert linked.stat().st_nlink > 1, "a link, not a copy"
-    assert (place / "backup" / "secrets.json").stat().st_mode & 0o077 == 0
+        return Lost(
+            jobs,
+            begun,
+            published=downloads(client),
+            checked=surebox("restore", "--check", str(place / "backup")),
+            refused=surebox("restore", str(place / "backup"), "--data-dir", str(place / "data")),
+        )
 
-    restored = surebox("restore", str(place / "backup"), "--data-dir", str(place / "new"))
+
+@dataclass(frozen=True)
+class Later:
+    """What was done after another backup, of which it knows nothing."""
+
+    before: str
+    jobs: list[dict[str, Any]]
+    published: dict[str, bytes]
+    head: str
+
+
+@pytest.fixture(scope="module")
+def later(place: Path, lost: Lost) -> Later:
+    """The backup is restored to a new machine, which changes its secret and goes on; it is backed up, and goes on."""
+    folder = place / "new"
+    restored = surebox("restore", str(place / "backup"), "--data-dir", str(folder))
     assert restored.returncode == 0, restored.stderr
-    assert objects(place / "new" / "storage") == kept
-    orphans = plant_orphans(place / "new" / "storage", 5)
-    with serving(place / "new", **HASTY) as service, service.client() as client:
-        assert client.get("/v1/datasets").status_code == 200, "the keys of before are valid"
-        for job in jobs:
-            assert client.get(f"/v1/jobs/{job['id']}/result").json() == job["result"]
-        for job in begun:
-            answer = client.get(f"/v1/jobs/{job['id']}")
-            if answer.status_code == 200:  # it was accepted before the snapshot
-                assert ended(client, answer.json())["state"] == "succeeded"
+    assert objects(folder / "storage") == objects(place / "backup" / "storage") | dict.fromkeys(
+        ("installation/id", "installation/unconfirmed"), (place / "data/storage/installation/id").read_bytes()
+    )
+    assert surebox("keys", "rotate-secret", "--data-dir", str(folder)).returncode == 0
+    orphans = plant_orphans(folder / "storage", 5)
+    with serving(folder, **HASTY) as service, service.client() as client:
+        assert client.get("/v1/datasets").status_code == 200, "keys of before are valid, also under another secret"
+        assert "present secret" in surebox("keys", "list", "--data-dir", str(folder)).stdout
+        assert_nothing_is_missing(client, lost)
         wait_until(lambda: held(service) == 5)
         assert all(path.exists() for path in orphans)
-        assert kept.keys() <= objects(place / "new" / "storage").keys()
-        again = downloads(client)
-        assert {name: again[name] for name in published if name in again} == {
-            name: content for name, content in published.items() if name in again
-        }
-        assert {job["release_id"] for job in jobs} <= again.keys()
-
-
-def test_a_restored_database_learns_what_was_published_after_the_backup(place: Path) -> None:
-    folder = place / "new"
-    assert surebox("keys", "rotate-secret", "--data-dir", str(folder)).returncode == 0
-    with serving(folder, **HASTY) as service, service.client() as client:
-        assert client.get("/v1/datasets").status_code == 200, "keys go on under another secret"
-        assert "present secret" in surebox("keys", "list", "--data-dir", str(folder)).stdout
-        held_back = succeed(client, boxes(upload(client, table(9))["id"]))
-        assert client.get(f"/v1/releases/{held_back['release_id']}").json()["state"] == "draft"
-        refused = client.post(f"/v1/releases/{held_back['release_id']}/publish")
-        assert (refused.status_code, refused.json()["type"]) == (409, "/problems/publishing-held")
-        assert "restored from a backup" in refused.json()["detail"]
+        assert objects(place / "backup" / "storage").keys() <= objects(folder / "storage").keys()
+        assert_publishing_is_held(client)
         assert surebox("publishing", "confirm", "--data-dir", str(folder)).returncode == 0
         before = upload(client, table(10))["id"]
         done = surebox("backup", str(place / "older"), "--data-dir", str(folder))
         assert done.returncode == 0, done.stderr
-        after = upload(client, table(11))["id"]
-        forgotten = [succeed(client, boxes(one)) for one in (before, after)]
-        published = downloads(client)
-        assert {job["release_id"] for job in forgotten} <= published.keys()
+        jobs = [succeed(client, boxes(one)) for one in (before, upload(client, table(11))["id"])]
         head = surebox("provenance", "verify", "--data-dir", str(folder)).stdout
+        return Later(before, jobs, downloads(client), head)
 
+
+def assert_nothing_is_missing(client: httpx.Client, lost: Lost) -> None:
+    for job in lost.jobs:
+        assert client.get(f"/v1/jobs/{job['id']}/result").json() == job["result"]
+    for job in lost.begun:
+        answer = client.get(f"/v1/jobs/{job['id']}")
+        if answer.status_code == 200:  # it was accepted before the snapshot
+            assert ended(client, answer.json())["state"] == "succeeded"
+    again = downloads(client)
+    assert {job["release_id"] for job in lost.jobs} <= again.keys()
+    both = again.keys() & lost.published.keys()
+    assert {name: again[name] for name in both} == {name: lost.published[name] for name in both}
+
+
+def assert_publishing_is_held(client: httpx.Client) -> None:
+    draft = succeed(client, boxes(upload(client, table(9))["id"]))["release_id"]
+    assert client.get(f"/v1/releases/{draft}").json()["state"] == "draft"
+    refused = client.post(f"/v1/releases/{draft}/publish")
+    assert (refused.status_code, refused.json()["type"]) == (409, "/problems/publishing-held")
+    assert "restored from a backup" in refused.json()["detail"]
+
+
+def test_a_backup_made_while_jobs_run_is_whole_private_and_takes_no_room(place: Path, lost: Lost) -> None:
+    assert "is whole" in lost.checked.stdout, lost.checked.stderr
+    assert_one_line(lost.refused, "is in use by another `surebox serve`")
+    assert sum(key.startswith("datasets/") for key in objects(place / "backup" / "storage")) == 3
+    linked = next(path for path in stored(place / "data" / "storage", ".parquet") if "datasets/" in str(path))
+    assert linked.stat().st_nlink > 1, "a link, not a copy"
+    assert [path for path in (place / "backup").rglob("*") if path.stat().st_mode & 0o077] == []
+
+
+def test_a_restored_database_learns_what_was_published_after_the_backup(place: Path, later: Later) -> None:
+    folder = place / "new"
     restored = surebox("restore", str(place / "older"), "--data-dir", str(folder))
     assert restored.returncode == 0, restored.stderr
     assert "2 publications of after the backup are known again" in restored.stderr
-    with serving(folder, **HASTY, SUREBOX_SERVER_SECRET="v" * 40) as service, service.client() as client:
-        assert downloads(client) == published
-        assert DataFolder(folder).secrets().server_secret == "v" * 40
-        assert surebox("provenance", "verify", "--data-dir", str(folder)).stdout == head
+    former = DataFolder(folder).secrets().previous_server_secret
+    with serving(folder, SUREBOX_SERVER_SECRET=former) as service, service.client() as client:
+        assert DataFolder(folder).secrets().server_secret == former != ""
+        assert downloads(client) == later.published
+        assert surebox("provenance", "verify", "--data-dir", str(folder)).stdout == later.head
         assert surebox("publishing", "status", "--data-dir", str(folder)).stdout == "releases are published\n"
-        for job in forgotten:
+        for job in later.jobs:
             known = client.get(f"/v1/jobs/{job['id']}").json()
             assert (known["state"], known["result"]) == ("succeeded", None) if "id" in known else known["status"] == 404
         log = client.get("/v1/log", params={"limit": 100}).json()["items"]
         assert [one["number"] for one in log] == list(range(len(log), 0, -1))
         assert all(newer["previous"] == older["hash"] for newer, older in itertools.pairwise(log))
         again = upload(client, table(11))
-        assert again["family_id"] == client.get(f"/v1/releases/{forgotten[1]['release_id']}").json()["family_id"]
-        for dataset_id, job in zip((before, again["id"]), forgotten, strict=True):
+        assert again["family_id"] == client.get(f"/v1/releases/{later.jobs[1]['release_id']}").json()["family_id"]
+        for dataset_id, job in zip((later.before, again["id"]), later.jobs, strict=True):
             other = succeed(client, boxes(dataset_id, k=6))
             assert client.get(f"/v1/releases/{other['release_id']}").json()["state"] == "draft"
             assert "composition" in [one["audit"] for one in other["findings"]]
@@ -175,7 +216,7 @@ def test_a_restored_database_learns_what_was_published_after_the_backup(place: P
             assert [one["release_id"] for one in listed] == [job["release_id"]]
 
 
-def test_a_backup_that_is_not_whole_is_refused_and_nothing_is_touched(place: Path) -> None:
+def test_a_backup_that_is_not_whole_is_refused_and_nothing_is_touched(place: Path, lost: Lost) -> None:
     broken = place / "broken"
     shutil.copytree(place / "backup", broken)
     manifest = broken / "manifest.json"
@@ -192,21 +233,39 @@ def test_a_backup_that_is_not_whole_is_refused_and_nothing_is_touched(place: Pat
     manifest.unlink()
     assert_one_line(surebox("restore", str(broken), "--data-dir", str(place / "never")), "no whole backup")
     assert not (place / "never").exists()
-    assert_one_line(surebox("backup", str(broken), "--data-dir", str(place / "new")), "is not empty")
+    assert_one_line(surebox("backup", str(broken), "--data-dir", str(place / "data")), "is not empty")
 
 
-def test_a_stopped_folder_is_backed_up_and_a_copy_without_its_lock_is_a_data_folder(place: Path) -> None:
-    done = surebox("backup", str(place / "second"), "--data-dir", str(place / "new"))
+def test_a_backup_of_another_installation_than_the_files_are_of_is_refused_and_nothing_is_touched(
+    place: Path, lost: Lost
+) -> None:
+    other = DataFolder(place / "other")
+    other.take()
+    before = other.secrets()
+    other.leave()
+    mark = other.path / "storage" / "installation" / "id"
+    for path, content in ((mark, "ins_other\n"), (other.postgres / "PG_VERSION", "16\n")):
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    done = surebox("restore", str(place / "backup"), "--data-dir", str(other.path))
+    assert_one_line(done, "belongs to installation ins_other")
+    assert other.secrets() == before
+    assert (other.postgres / "PG_VERSION").exists()
+    assert list(other.path.glob("before-restore-*")) == []
+
+
+def test_a_stopped_folder_is_backed_up_also_a_copy_without_its_lock(place: Path, later: Later) -> None:
+    copied = place / "copied"
+    shutil.copytree(place / "new", copied, ignore=shutil.ignore_patterns("serve.lock", "*.lock", "before-restore-*"))
+    done = surebox("backup", str(place / "second"), "--data-dir", str(copied))
     assert done.returncode == 0, done.stderr
     tables = {one["name"]: one["rows"] for one in json.loads((place / "second/manifest.json").read_text())["tables"]}
     assert tables["dataset"] >= 3
-    copied = place / "copied"
-    shutil.copytree(place / "new", copied, ignore=shutil.ignore_patterns("serve.lock", "*.lock"))
-    done = surebox("backup", str(place / "third"), "--data-dir", str(copied))
-    assert done.returncode == 0, done.stderr
 
 
-def test_files_that_rows_name_and_nobody_has_are_named(place: Path) -> None:
+def test_files_that_rows_name_and_are_nowhere_are_named_and_a_second_restore_holds_publishing(
+    place: Path, lost: Lost
+) -> None:
     lacking = place / "lacking"
     shutil.copytree(place / "backup", lacking)
     lines = (lacking / "files.jsonl").read_text().splitlines(keepends=True)
@@ -221,3 +280,18 @@ def test_files_that_rows_name_and_nobody_has_are_named(place: Path) -> None:
     assert f"rows name 1 files that neither storage nor the backup has, the first {gone}" in done.stderr
     done = surebox("restore", str(lacking), "--accept-missing", "--data-dir", str(place / "incomplete"))
     assert done.returncode == 0, done.stderr
+    assert "Publishing is held" in done.stderr
+    status = surebox("publishing", "status", "--data-dir", str(place / "incomplete"))
+    assert status.stdout.startswith("held: the service was restored from a backup"), status.stderr
+
+
+def test_an_operator_adopts_the_storage_of_a_folder_whose_service_does_not_start(place: Path, later: Later) -> None:
+    folder = place / "copied"
+    mark = folder / "storage" / "installation" / "id"
+    mark.write_text("ins_other\n")
+    assert_one_line(surebox("backup", str(place / "none"), "--data-dir", str(folder)), "surebox installation adopt")
+    done = surebox("installation", "adopt", "--data-dir", str(folder))
+    assert (done.returncode, "Publishing is held" in done.stderr) == (0, True), done.stderr
+    assert mark.read_text() == "ins_other\n"
+    status = surebox("publishing", "status", "--data-dir", str(folder))
+    assert status.stdout == "held: the database was put beside another storage\n"

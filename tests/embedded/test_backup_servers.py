@@ -7,6 +7,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from app.db import copying
+from app.db.copying import TableCopy
+from app.db.session import Connection
+from app.installation.backup import backup
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 from tests.embedded.test_cli import assert_one_line, surebox
@@ -37,9 +41,25 @@ def count(url: str) -> int:
     return int(row[0])
 
 
-def put(storage: Storage, key: str) -> None:
+def put(storage: Storage, key: str, content: bytes = b"PAR1") -> None:
     with storage.writer(key) as writer:
-        writer.write(b"PAR1")
+        writer.write(content)
+
+
+def test_an_entry_that_erasing_rewrites_meanwhile_is_in_the_backup_as_it_is_then(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, key = open_storage(rig.settings), "publications/aa/000000000001/rel_1.json"
+    put(storage, key, b"before")
+    copy_out = copying.copy_out
+
+    def erasing(connection: Connection, folder: Path) -> list[TableCopy]:
+        put(storage, key, b"erased")
+        return copy_out(connection, folder)
+
+    monkeypatch.setattr(copying, "copy_out", erasing)
+    backup(rig.settings, tmp_path / "backup", copy=True, say=lambda _: None)
+    assert (tmp_path / "backup" / "storage" / key).read_bytes() == b"erased"
 
 
 def test_a_listed_bucket_and_a_replaced_database(
@@ -64,6 +84,7 @@ def test_a_listed_bucket_and_a_replaced_database(
     listed = [json.loads(line) for line in (folder / "files.jsonl").read_text().splitlines()]
     assert {"key": key, "bytes": 4, "sha256": None} in listed
     assert not any((folder / "storage").iterdir())
+    assert [path for path in folder.rglob("*") if path.stat().st_mode & 0o077] == []
 
     target = databases.empty()
     elsewhere = at | {"DATABASE_URL": target}

@@ -1,9 +1,11 @@
 """The data folder: one master, secrets that stay, sockets whose path is short enough."""
 
+import json
 import os
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,47 @@ def test_secrets_stay_the_same(tmp_path: Path) -> None:
     assert len(made.server_secret) >= 32
     assert DataFolder(tmp_path).secrets() == made
     assert DataFolder(tmp_path / "..").secrets() != made
+
+
+def test_a_new_folder_names_only_the_secrets_that_every_version_knows(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+    folder.secrets()
+    folder.write_admin_key("key")
+    assert json.loads(folder.secrets_file.read_text()).keys() == {
+        "server_secret", "postgres_password", "admin_key_written",
+    }  # fmt: skip
+
+
+def test_a_second_change_of_the_secret_is_refused_while_the_first_one_is_needed(tmp_path: Path) -> None:
+    folder, now = DataFolder(tmp_path), datetime.now(UTC)
+    first = folder.secrets().server_secret
+    folder.change_server_secret("b" * 40, overlap_days=0.5)
+    for change in (folder.change_server_secret, lambda secret: folder.secrets(given=secret)):
+        with pytest.raises(CannotStartError, match=r"changed already, .* known until 0\.5 days after the next start"):
+            change("c" * 40)
+    assert folder.secrets().previous(now + timedelta(days=400)) == first, "no service has started with the second one"
+    folder.begin_overlap(now - timedelta(days=1))
+    assert folder.secrets().previous(now) == ""
+    folder.change_server_secret("c" * 40)
+    assert folder.secrets().previous(now) == "b" * 40
+
+
+def test_the_first_start_after_a_change_knows_the_former_secret_whatever_the_overlap(tmp_path: Path) -> None:
+    folder, now = DataFolder(tmp_path), datetime.now(UTC)
+    first = folder.secrets().server_secret
+    folder.change_server_secret("b" * 40, overlap_days=0)
+    assert folder.secrets().previous(now) == first
+    folder.begin_overlap(now)
+    folder.begin_overlap(now + timedelta(days=1))
+    assert folder.secrets().previous(now) == ""
+
+
+def test_a_change_of_the_secret_can_be_taken_back(tmp_path: Path) -> None:
+    folder, now = DataFolder(tmp_path), datetime.now(UTC)
+    first = folder.secrets().server_secret
+    assert folder.secrets(given="b" * 40).previous(now) == first
+    back = folder.secrets(given=first)
+    assert (back.server_secret, back.previous(now)) == (first, "b" * 40)
 
 
 def test_lost_secrets_are_not_replaced_when_there_is_a_database(tmp_path: Path) -> None:
