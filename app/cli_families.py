@@ -11,7 +11,7 @@ families = typer.Typer(
 )
 owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
 
-Owner = Annotated[str, typer.Option(help="Whose families they are.")]
+Owner = Annotated[str, typer.Option(help="Which owner.")]
 FamilyId = Annotated[str, typer.Argument(help="The id of the family (fam_…).")]
 
 
@@ -32,10 +32,10 @@ def show(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
     from app.releases.families import read_family
 
     _, database = open_database(data_dir)
-    found = read_family(database=database, owner=owner, family_id=family_id)
-    for one in found.datasets:
+    family = read_family(database=database, owner=owner, family_id=family_id)
+    for one in family.datasets:
         typer.echo(f"{one.dataset_id}\t{one.name}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{one.because}")
-    for entry in found.published:
+    for entry in family.published:
         k = "" if entry.composition is None else f"k {entry.composition.k:g} together"
         typer.echo(f"{entry.release_id}\t{entry.method}\t{entry.published_at:%Y-%m-%dT%H:%M:%SZ}\t{k}")
 
@@ -72,7 +72,7 @@ def show_owner(owner: Owner, data_dir: DataDir = None) -> None:
 @owners.command("set")
 def change_owner(
     owner: Owner,
-    jobs_publish: Annotated[bool, typer.Option(help="Whether jobs publish what they make, whoever asked for them.")],
+    jobs_publish: Annotated[bool, typer.Option(help="Whether jobs publish what they make, for any of its keys.")],
     data_dir: DataDir = None,
 ) -> None:
     """Change what an owner decides."""

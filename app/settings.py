@@ -198,7 +198,7 @@ class Settings(BaseSettings):
         return timedelta(seconds=self.job_time_limit_seconds + 600)
 
 
-#: Settings that are secrets or hold one: each may stand in a file, which its variable with `_FILE` behind it names.
+#: Settings that are secrets or hold one: each may be in a file, which its variable with `_FILE` behind it names.
 SECRETS = (
     "database_url", "redis_url", "server_secret", "previous_server_secret", "s3_access_key_id", "s3_secret_access_key",
 )  # fmt: skip

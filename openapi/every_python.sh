@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes openapi.json with every Python from 3.11 on that this machine has, and says which gave the same document.
-# Each Python has an environment of its own under the temporary folder, kept for the next time. Ends with 1 where a
+# Each Python has an environment of its own in the cache of this user, kept for the next time. Ends with 1 where a
 # document differs; a Python for which the packages cannot be had is named and passed over.
 set -u
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE=1
 uv=uv
 $uv --version >/dev/null 2>&1 || uv=.venv/bin/uv
 lock=$(cksum <requirements/api.txt | tr ' ' -)
-kept="${TMPDIR:-/tmp}/surebox-documents-$(id -u)/$lock"
+kept="${XDG_CACHE_HOME:-$HOME/.cache}/surebox-documents/$lock" # not a place where others could leave code to run
 
 pythons() {
     for name in python3.11 python3.12 python3.13 python3.14 python3.15; do command -v "$name"; done

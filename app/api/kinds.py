@@ -26,7 +26,7 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "published-meanwhile": ("Something of the same data was published since this was composed.",
                             "Ask again: it is composed with that too."),
     "publishing-held": ("The database was restored, and may not know all that was published.",
-                        "The operator confirms families first: `surebox families`."),
+                        "The operator looks what it lacks, then runs `surebox publishing confirm`."),
     "request-in-flight": ("A request with the same `Idempotency-Key` is being answered.", "Ask again in a moment."),
     "gone": ("The object was deleted.", "Make it again; under its id it does not come back."),
     "result-erased": ("Results are kept for a time only.", "Ask for the job again."),

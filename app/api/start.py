@@ -38,7 +38,7 @@ def include_start(app: FastAPI) -> None:
 
 
 def _page(title: str, root: str) -> str:
-    doors = "".join(f'<li><a href="{root}{path}">{_TITLES[name]}</a><br>{told}</li>' for name, path, told in _DOORS)
+    doors = "".join(f'<li><a href="{root}{path}">{_TITLES[name]}</a><br>{use}</li>' for name, path, use in _DOORS)
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'

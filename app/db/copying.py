@@ -30,8 +30,8 @@ class TableCopy:
 
 def revision(connection: Connection) -> str:
     """The migration that the database is at."""
-    found: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
-    return found
+    version: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+    return version
 
 
 def copy_out(connection: Connection, folder: Path) -> list[TableCopy]:

@@ -1,6 +1,7 @@
 """Reading, confirming and erasing one's families."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from app.contracts.families import Composition, Family, FamilyDataset, FamilyPublication
@@ -23,8 +24,7 @@ def read_family(*, database: Database, owner: str, family_id: str) -> Family:
         If there is none.
     """
     with database.read() as connection:
-        if "\x00" in family_id or not families.exists(connection, owner=owner, family_id=family_id):
-            raise NotFoundError(_ABSENT)
+        _refuse_absent(connection, owner=owner, family_id=family_id)
         return _family(connection, owner=owner, family_id=family_id)
 
 
@@ -43,12 +43,9 @@ def confirm_family(*, database: Database, owner: str, key_id: str | None, family
     NotFoundError
         If there is none.
     """
-    with database.unit_of_work() as unit:
-        families.lock_recognising(unit.connection, owner=owner)
-        if "\x00" in family_id or not families.exists(unit.connection, owner=owner, family_id=family_id):
-            raise NotFoundError(_ABSENT)
-        if families.confirm(unit.connection, owner=owner, family_id=family_id):
-            log.append(unit.connection, owner=owner, action=LogAction.CONFIRMED, subject=family_id, key_id=key_id)
+    with _locked(database, owner=owner, family_id=family_id) as connection:
+        if families.confirm(connection, owner=owner, family_id=family_id):
+            log.append(connection, owner=owner, action=LogAction.CONFIRMED, subject=family_id, key_id=key_id)
 
 
 def erase_family(*, database: Database, owner: str, key_id: str | None, family_id: str) -> None:
@@ -59,15 +56,26 @@ def erase_family(*, database: Database, owner: str, key_id: str | None, family_i
     NotFoundError
         If there is none.
     """
-    with database.unit_of_work() as unit:
-        families.lock_recognising(unit.connection, owner=owner)
-        forgotten = None if "\x00" in family_id else families.erase(unit.connection, owner=owner, family_id=family_id)
-        if forgotten is None:
-            raise NotFoundError(_ABSENT)
+    with _locked(database, owner=owner, family_id=family_id) as connection:
+        forgotten = families.erase(connection, owner=owner, family_id=family_id)
         log.append(
-            unit.connection, owner=owner, action=LogAction.ERASED, subject=family_id, key_id=key_id,
+            connection, owner=owner, action=LogAction.ERASED, subject=family_id, key_id=key_id,
             facts={"publications": forgotten},
         )  # fmt: skip
+
+
+@contextmanager
+def _locked(database: Database, *, owner: str, family_id: str) -> Iterator[Connection]:
+    """A transaction in which none of the owner's families changes but by us, and this one is there."""
+    with database.unit_of_work() as unit:
+        families.lock_recognising(unit.connection, owner=owner)
+        _refuse_absent(unit.connection, owner=owner, family_id=family_id)
+        yield unit.connection
+
+
+def _refuse_absent(connection: Connection, *, owner: str, family_id: str) -> None:
+    if "\x00" in family_id or not families.exists(connection, owner=owner, family_id=family_id):
+        raise NotFoundError(_ABSENT)
 
 
 def _family(connection: Connection, *, owner: str, family_id: str) -> Family:

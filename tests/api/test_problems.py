@@ -324,7 +324,8 @@ def test_every_kind_of_problem_has_a_cause_and_a_remedy(client: httpx.Client) ->
     kinds: list[type[SureboxError]] = [SureboxError]
     for kind in kinds:
         kinds.extend(kind.__subclasses__())
-        told = client.get(f"/problems/{kind.code}").json()
-        assert told["cause"].endswith(".")
-        assert told["remedy"]
+        explained = client.get(f"/problems/{kind.code}").json()
+        assert explained["cause"].endswith(".")
+        assert explained["remedy"]
+    assert "`surebox publishing confirm`" in client.get("/problems/publishing-held").json()["remedy"]
     assert set(CAUSE_AND_REMEDY) == {kind.code for kind in kinds}

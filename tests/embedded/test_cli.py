@@ -1,12 +1,16 @@
 """The command line: light to start, its mistakes told in one line."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from app.cli import cli
 from app.embedded.postgres import PostgresServer
 from tests.service import bare_environment
 
@@ -51,6 +55,22 @@ def test_every_command_explains_itself_without_loading_the_service(command: list
     done = subprocess.run([sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Usage" in done.stdout
+
+
+def test_commands_and_options_that_documents_and_messages_name_exist() -> None:
+    command_line = re.compile(r"(?:^|`|exec api )surebox(?![-\w])((?: [a-z][a-z-]*)*)([^`\n]*)", re.MULTILINE)
+    option = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+    files = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("app/**/*.py")]
+    named = {match.groups() for path in files for match in command_line.finditer(path.read_text())}
+    assert len(named) > 40
+    for names, options in named:
+        command: Any = typer.main.get_command(cli)
+        for name in names.split():
+            if hasattr(command, "commands"):
+                assert name in command.commands, f"surebox{names}"
+                command = command.commands[name]
+        known = {one for each in command.params for one in (*each.opts, *each.secondary_opts)}
+        assert set(option.findall(options)) <= known, f"surebox{names}{options}"
 
 
 def test_some_addresses_without_the_others_are_refused() -> None:

@@ -34,7 +34,7 @@ def update_owner(
     principal: Admin,
     asked: Annotated[OwnerChanges, Body(openapi_examples=OWNER_CHANGES)],
 ) -> OwnerSettings:
-    """Decide whether jobs publish what they make, whoever asked for them; the log says so."""
+    """Decide whether jobs publish what they make, for any of its keys; the log says so."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner}
     owners.change_owner(**mine, key_id=principal.key_id, asked=asked)
     return owners.read_owner(**mine)

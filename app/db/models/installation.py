@@ -1,4 +1,4 @@
-"""The installation that a database belongs to: one row, made with it. Its id stands in storage as well."""
+"""The installation that a database belongs to: one row, made with it. Its id is in storage as well."""
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, DateTime, Table, Text, func, text
 

@@ -75,8 +75,8 @@ def note_use(connection: Connection, *, key_id: str, digest: bytes, hashed_under
 
 def scopes_of(connection: Connection, *, key_id: str) -> frozenset[str] | None:
     """The scopes of a key, revoked or not; None: there is none such."""
-    found = connection.execute(select(api_key.c.scopes).where(api_key.c.id == key_id)).scalar_one_or_none()
-    return None if found is None else frozenset(found)
+    scopes = connection.execute(select(api_key.c.scopes).where(api_key.c.id == key_id)).scalar_one_or_none()
+    return None if scopes is None else frozenset(scopes)
 
 
 def every(connection: Connection, *, owner: str | None = None) -> list[KeyInfo]:

@@ -41,7 +41,7 @@ _PUBLIC: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One publication of an owner, as it lies in storage."""
+    """One publication of an owner, as storage has it."""
 
     owner: str
     number: int
@@ -50,7 +50,7 @@ class Entry:
 
 
 def lock(connection: Connection, *, owner: str) -> int:
-    """The number of the owner's last entry; nobody else adds one until the transaction ends."""
+    """The number of the owner's last entry; no other is added until the transaction ends."""
     connection.execute(select(func.pg_advisory_xact_lock(_LOCK, func.hashtext(owner))))
     return head(connection, owner=owner)
 
@@ -127,7 +127,7 @@ def gather(connection: Connection, *, release_id: str, spec: Mapping[str, Any]) 
 
 
 def datasets_of(connection: Connection, *, release_id: str) -> list[str]:
-    """The datasets of the release's family: whoever forgets the family finds it by them."""
+    """The datasets of the release's family: a database that has forgotten the family finds it by them."""
     mine = select(release.c.family_id).where(release.c.id == release_id).scalar_subquery()
     return list(connection.execute(select(dataset.c.id).where(dataset.c.family_id == mine)).scalars())
 

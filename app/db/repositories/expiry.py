@@ -39,7 +39,7 @@ def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
 
 
 def all_referenced(connection: Connection) -> Iterator[str]:
-    """Every storage key that some row points to, but for checkpoints, which are nobody's loss."""
+    """Every storage key that some row points to, but for checkpoints, which jobs do without."""
     named = union_all(
         *(
             select(column).where(column.is_not(None), condition)

@@ -447,14 +447,12 @@ def drop_file(connection: Connection, *, release_id: str) -> None:
     connection.execute(delete(ledger_file).where(ledger_file.c.release_id == release_id, ledger_file.c.kept.is_(False)))
 
 
-def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
-    """Forget a family: by what its data are recognised, and what was published of them. How many; None: none such.
+def erase(connection: Connection, *, owner: str, family_id: str) -> int:
+    """Forget a family of the owner: by what its data are recognised, and what was published of them. How many.
 
     Idempotency keys of the jobs that made its releases are forgotten too: who starts clean wants no old draft again.
     """
-    mine = select(family.c.id).where(family.c.id == family_id, family.c.owner == owner).with_for_update()
-    if connection.execute(mine).first() is None:
-        return None
+    connection.execute(select(family.c.id).where(family.c.id == family_id).with_for_update())
     # Every entry of the owner may hold the secrets that go with the family.
     connection.execute(update(publication_entry).where(publication_entry.c.owner == owner).values(stale=True))
     published = select(publication.c.release_id).where(publication.c.family_id == family_id)
@@ -462,8 +460,8 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int | None:
     its = (ledger_file.c.release_id.in_(published) | ledger_file.c.release_id.in_(drafts),)
     keyed = select(ledger_file.c.persons_under).where(*its)
     connection.execute(delete(secret).where(secret.c.owner == owner, secret.c.name.in_(keyed)))
-    nobody = {"persons_key": None, "persons_bytes": None, "persons_under": None}
-    connection.execute(update(ledger_file).where(*its).values(**nobody))
+    no_persons = {"persons_key": None, "persons_bytes": None, "persons_under": None}
+    connection.execute(update(ledger_file).where(*its).values(**no_persons))
     made = select(release.c.job_id).where(release.c.family_id == family_id)
     connection.execute(delete(idempotency).where(idempotency.c.owner == owner, idempotency.c.resource_id.in_(made)))
     forgotten = connection.execute(delete(ledger_file).where(ledger_file.c.release_id.in_(published))).rowcount

@@ -41,7 +41,7 @@ def is_publishing_held(connection: Connection) -> str | None:
 
 
 def note_marked(connection: Connection) -> None:
-    """The id stands in storage from now on."""
+    """The id is in storage from now on."""
     connection.execute(update(installation).values(storage_marked_at=func.clock_timestamp()))
 
 
@@ -70,5 +70,5 @@ def set_id(connection: Connection, *, installation_id: str) -> None:
 
 
 def has_rows(connection: Connection) -> bool:
-    """Whether anybody ever stored anything: deleted data leave rows as well."""
+    """Whether anything was ever stored: deleted data leave rows as well."""
     return any(connection.execute(select(table.c.id).limit(1)).first() for table in (dataset, job, release))

@@ -7,7 +7,7 @@ from app.db.models.owner_setting import owner_setting
 
 
 def jobs_publish(connection: Connection, *, owner: str) -> bool:
-    """Whether the owner's jobs publish what they make, whoever asked for them; they do not where nothing was said."""
+    """Whether the owner's jobs publish what they make, for any of its keys; they do not where nothing was said."""
     statement = select(owner_setting.c.jobs_publish).where(owner_setting.c.owner == owner)
     return bool(connection.execute(statement).scalar_one_or_none())
 

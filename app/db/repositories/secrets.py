@@ -52,7 +52,7 @@ def insert_missing(
     family_id: str | None = None,
     fingerprints: Mapping[str, str] | None = None,
 ) -> None:
-    """Keep secrets, but for those that somebody else has made by now: the first one stays.
+    """Keep secrets, but for those that another process has made by now: the first one stays.
 
     Parameters
     ----------
