@@ -38,11 +38,12 @@ class Service:
 
     def client(self, *, owner: str | None = None, scopes: tuple[str, ...] = ("admin",)) -> httpx.Client:
         """A client with the admin key, or with a new one of another owner."""
-        key = self.key if owner is None else self._new_key(owner, scopes)
+        key = self.key if owner is None else self.new_key(owner, scopes)
         headers = {"Authorization": f"Bearer {key}"}
         return patient.Client(base_url=self.address, headers=headers)
 
-    def _new_key(self, owner: str, scopes: tuple[str, ...]) -> str:
+    def new_key(self, owner: str, scopes: tuple[str, ...] = ("admin",)) -> str:
+        """A key of another owner."""
         settings, database = open_database(self.folder)
         asked = {"owner": owner, "scopes": list(scopes), "name": "tests", "now": datetime.now(UTC)}
         try:

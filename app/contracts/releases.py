@@ -85,8 +85,13 @@ Delimiter = TypeAliasType(
     "Delimiter",
     Annotated[
         Literal[",", ";", "\t"],
-        WithJsonSchema({"type": "string", "pattern": r"^[,;\t]$"}),
-        Field(description="What separates fields of `csv.excel`: comma, tab, or `;` for sheets with decimal commas."),
+        WithJsonSchema(
+            {
+                "type": "string",
+                "pattern": r"^[,;\t]$",
+                "description": "What separates fields of `csv.excel`: comma, tab, or `;` for decimal commas.",
+            }
+        ),
     ],
 )
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.errors import InvalidError
+from app.errors import InfeasibleError, InvalidError
 from surebox_verify.certify import certify
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import question
@@ -271,7 +271,10 @@ def test_no_release_answers_any_question_falsely(
     wrong = bench.accepted(spec)[1]
     if wrong:
         return
-    done = bench.run(spec)
+    try:
+        done = bench.run(spec)
+    except InfeasibleError:  # too many records have rare values: nothing is released
+        return
     bench.keep("r", done)
     about = frame if spec["missing"] == "pattern" or "missing" in str(spec["nominal"]["word"]) or None in (
         spec["nominal"]["word"].get("values") or []

@@ -58,7 +58,9 @@ def generated(served: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def client(service: Service, generated: Path) -> Iterator[Any]:
-    with part("client").AuthenticatedClient(base_url=service.address, token=service.key, timeout=60) as made:
+    """A client of an owner of its own: what others published of data that are alike is composed with what it makes."""
+    key = service.new_key("generated")
+    with part("client").AuthenticatedClient(base_url=service.address, token=key, timeout=60) as made:
         yield made
 
 
