@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app.errors import InfeasibleError
 from tests.methods.in_process import Bench
 
 
@@ -51,3 +52,23 @@ def test_a_t_of_nothing_leaves_one_box(tmp_path: Path) -> None:
     bench.dataset("d", frame)
     spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 2, "t": 0.0, "sensitive": ["y"], "keep": ["y"]}
     assert furthest(bench.run(spec).rows(), frame["y"].to_numpy(), "ordered") <= 1e-9
+
+
+def test_where_the_search_sees_one_value_the_true_ones_still_decide(tmp_path: Path) -> None:
+    """Values beyond the tenth count as it, with a tie in the middle all as one: no cut would be refused."""
+    values = [*range(9), 9, 9, *range(10, 19)]
+    frame = pl.DataFrame({"x": [float(one) for one in range(20)], "y": values})
+    bench = Bench(tmp_path)
+    bench.dataset("d", frame)
+    spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 10, "t": 0.1, "sensitive": ["y"]}
+    assert furthest(bench.run(spec | {"keep": ["y"]}).rows(), frame["y"].to_numpy(), "ordered") <= 0.1 + 1e-9
+
+
+def test_rows_with_weights_of_their_own_are_no_one_box(tmp_path: Path) -> None:
+    """Boxes have one weight whatever is cut: where those of two weights differ by more than `t`, that is said."""
+    frame = pl.DataFrame({"x": range(20), "y": range(20), "w": [1.0] * 10 + [2.0] * 10})
+    bench = Bench(tmp_path)
+    bench.dataset("d", frame)
+    spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 4, "t": 0.1, "sensitive": ["y"]}
+    with pytest.raises(InfeasibleError, match=r"t = 0\.1"):
+        bench.run(spec | {"survey_weight": "w", "weights": "row"})

@@ -22,7 +22,7 @@ from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.reading import Records, kinds_of, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
-from workers.methods.boxes.telling import told_of
+from workers.methods.boxes.telling import Told, told_of
 from workers.methods.boxes.warming import warm_mixed, warm_numeric
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -32,6 +32,8 @@ from workers.methods.released.drafts import release_draft
 _READ, _COMPUTED = 0.1, 0.8
 #: Distances differ by rounding; a search that came out too far demands this share of `t` less, at least.
 _ROUNDING, _LEAST_STEP = 1e-9, 0.1
+#: A distance that no cut meets.
+_UNCUT = -1.0
 #: What specifications meant that were written before these fields.
 _BEFORE = {"floor": 0.0, "objective": "paper", "dismiss_at_most": 1.0}
 
@@ -47,6 +49,8 @@ class Anonymizing:
     algorithm: BoxesState
     #: The t that is searched with: at most the one that every box is to have.
     closeness: float | None = None
+    #: What the boxes tell of sensitive columns, where it had to be known before they were settled.
+    sensitive: Told | None = None
 
 
 class BoxesRunner:
@@ -131,26 +135,29 @@ def _begun(
 def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
     """Boxes whose values are as close as `t` demands, or the beginning of a search that demands more.
 
-    The search counts the outermost sensitive values as one; a distance between values as they are can be larger.
+    The search counts the outermost sensitive values as one; a distance between values as they are can be larger, also
+    where the search demands a distance of 0. The last search cuts nothing.
 
     Raises
     ------
     InfeasibleError
-        Not even boxes that demand a distance of 0 are close enough.
+        Not even what no cut divides is close enough: all records of one weight, where rows have their own.
     """
     spec = state.shown.spec
     if spec.t is None or state.closeness is None:
         return state
     outcome = anonymization.result(state.algorithm)
     rows = state.records.rows if outcome.chosen.rows is None else state.records.rows[outcome.chosen.rows]
-    told = told_of(job.dataset_path(), state.shown, rows, outcome.boxes.box)
-    excess = max(told.t.values(), default=0.0) - spec.t
+    sensitive = told_of(job.dataset_path(), state.shown, rows, outcome.boxes.box)
+    excess = max(sensitive.t.values(), default=0.0) - spec.t
     if excess <= _ROUNDING:
-        return state
-    if state.closeness <= 0.0:
+        return replace(state, sensitive=sensitive)
+    if state.closeness < 0.0:
         detail = f"t = {spec.t:g} was asked, and no search found boxes so close; the closest have {spec.t + excess:.3g}"
         raise InfeasibleError(detail, errors=[FieldError("/t", detail)])
-    closeness = max(0.0, state.closeness - max(excess, _LEAST_STEP * spec.t))
+    closeness = _UNCUT
+    if state.closeness > 0.0:
+        closeness = max(0.0, state.closeness - max(excess, _LEAST_STEP * spec.t))
     algorithm = _begun(job, state.shown, state.records, state.arrangement, closeness)
     return replace(state, algorithm=algorithm, closeness=closeness)
 
@@ -168,8 +175,8 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
     job.tick(_COMPUTED + 0.05, "release")
     least = smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min())
-    told = told_of(job.dataset_path(), shown, rows, boxes.box)
-    result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), told=told)
+    sensitive = state.sensitive or told_of(job.dataset_path(), shown, rows, boxes.box)
+    result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), told=sensitive)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
     said = boxes_warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
