@@ -2,7 +2,8 @@
 
 What unpacks a bundle may take `./release.csv`, `Release.csv` or a link for `release.csv` and write over the file that
 was verified. So every entry is one of the names that a bundle of the service has, once, spelled as the service spells
-it, and a plain file; a bundle with anything else is not read.
+it, and a plain file; a bundle with anything else is not read. Some read an archive from its beginning, by the names
+that stand before its entries, and others by the directory at its end: so both name the same, and nothing else has room.
 """
 
 import lzma
@@ -11,7 +12,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from surebox_verify.envelope import UnreadableError
 
@@ -23,6 +24,11 @@ DATA: Final = tuple(f"release.{name}" for name in ("parquet", "csv", "ndjson", "
 _READ: Final = frozenset({ENVELOPE, REVOCATIONS, TIMESTAMP, STATISTICS, *DATA})
 _BESIDE: Final = frozenset({"ro-crate-metadata.json", "provenance.json", "report.html", "jwks.json"})
 _LARGEST: Final = 20_000_000_000  # bytes, unpacked
+_BEFORE: Final = struct.Struct("<4s2xH10xI4xHH")  # of an entry: mark, flags, length, and lengths of name and extra
+_AFTER: Final = 24  # bytes that may follow an entry whose length was not known before it
+_LENGTH_FOLLOWS: Final = 0x08
+_LENGTH_IN_EXTRA: Final = 0xFFFFFFFF
+_END: Final = 22  # bytes of the end of an archive that says nothing there
 _OTHER_NAMES: Final = (0x7075, 0x6375)  # extra fields by which others read another name or comment
 _DAMAGED: Final = (
     zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError, lzma.LZMAError,
@@ -45,7 +51,7 @@ def unpacked(path: Path) -> dict[str, bytes]:
     try:
         with path.open("rb") as opened, zipfile.ZipFile(opened) as bundle:
             entries = bundle.infolist()
-            fault = _fault(entries)
+            fault = _fault(entries) or _hidden(opened, bundle.start_dir, entries)
             files = {} if fault else {each.filename: bundle.read(each) for each in entries if each.filename in _READ}
     except FileNotFoundError:
         raise
@@ -71,6 +77,27 @@ def _fault(entries: list[zipfile.ZipInfo]) -> str | None:
             return f"has an entry {each.filename!r} with a second name"
     if sum(each.file_size for each in entries) > _LARGEST:
         return f"unpacks to more than {_LARGEST} bytes"
+    return None
+
+
+def _hidden(opened: BinaryIO, directory: int, entries: list[zipfile.ZipInfo]) -> str | None:
+    """Why reading an archive from its beginning may give other files than its directory; None where it does not."""
+    end = 0
+    for each in sorted(entries, key=lambda one: one.header_offset):
+        opened.seek(each.header_offset)
+        mark, flags, length, name, extra = _BEFORE.unpack(opened.read(_BEFORE.size))
+        if mark != b"PK\x03\x04" or opened.read(name) != each.orig_filename.encode():
+            return f"has another name before the entry {each.filename!r} than in its directory"
+        if _is_named_twice(opened.read(extra)):
+            return f"has an entry {each.filename!r} with a second name"
+        known = length in (each.compress_size, _LENGTH_IN_EXTRA) or flags & _LENGTH_FOLLOWS
+        if not known or not 0 <= each.header_offset - end <= (_AFTER if end else 0):
+            return f"has something before or in the entry {each.filename!r} that its directory does not list"
+        end = each.header_offset + _BEFORE.size + name + extra + each.compress_size
+    opened.seek(-_END, 2)
+    last = opened.read()
+    if not 0 <= directory - end <= _AFTER or not last.startswith(b"PK\x05\x06") or last[-2:] != bytes(2):
+        return "has something at its end that its directory does not list"
     return None
 
 
