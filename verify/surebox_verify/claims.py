@@ -89,7 +89,9 @@ def claims(held: Held) -> Claims:
     """
     problems = [*_wrong_rows(held), *_wrong_columns(held), *_wrong_k(held)]
     beyond = []
-    if held.said.get("method") == "boxes" and "box" in held.table.column_names:
+    if held.said.get("method") == "boxes" and "box" not in held.table.column_names:
+        problems.append("columns: the file has no 'box', which says what is one box")
+    elif held.said.get("method") == "boxes":
         problems += [*_wrong_boxes(held), *_wrong_flags(held), *_wrong_statistics(held)]
         sensitive = Sensitive(held.table, held.of_row, held.said)
         problems += sensitive.problems()
@@ -153,7 +155,8 @@ def _wrong_k(held: Held) -> Iterator[str]:
     k, again = held.certificate.k, held.said.get("k")
     if k is not None and again is not None and float(again) != k:
         yield f"k: {k:g} published, and {again} among the parameters"
-    if held.said.get("method") != "boxes" or again is None or "box" not in held.table.column_names:
+    said = max((float(each) for each in (k, again) if each is not None), default=None)
+    if held.said.get("method") != "boxes" or said is None or "box" not in held.table.column_names:
         return
     if not held.table.num_rows:
         return
@@ -161,8 +164,8 @@ def _wrong_k(held: Held) -> Iterator[str]:
     classes = _together(held.of_row, held.classes) if counted else held.of_row
     what = "a box and its kept columns" if counted else "a box"
     least = int(np.unique(classes, return_counts=True)[1].min())
-    if least < float(again):
-        yield f"k: {again} published, {what} has {least} rows"
+    if least < said:
+        yield f"k: {said:g} published, {what} has {least} rows"
 
 
 def _together(first: IntArray, second: IntArray) -> IntArray:

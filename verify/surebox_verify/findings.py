@@ -174,7 +174,7 @@ def _parts(statistic: Mapping[str, Any]) -> list[_Part]:
     values = [statistic.get(name) for name in ("estimate", "linear", "guaranteed", "inner")]
     lists = [list(each or []) if several else [each] for each in values]
     length = max(len(each) for each in lists)
-    filled = [each if len(each) == length else [None] * length for each in lists]
+    filled = [[*each, *[None] * (length - len(each))] for each in lists]
     exact = statistic.get("exact")
     return [
         _Part(None if e is None else float(e), _interval(one), _interval(g), _interval(i), exact)
@@ -191,7 +191,8 @@ def _compared(published: _Part, again: _Part, unattained: _Part) -> tuple[Findin
     if (reason := _wrong_estimate(published, again)) is not None:
         return Finding.CONTRADICTED, reason
     if published.guaranteed is None:
-        return Finding.NOTHING_CLAIMED, None
+        doubt = _doubtful_inner(published, again)
+        return Finding.NOTHING_CLAIMED if doubt is None else Finding.CONSISTENT, doubt
     outer, certain = published.guaranteed, again.guaranteed or Interval(-math.inf, math.inf)
     reason = f"{_text(outer)} published, {_text(again.guaranteed)}"
     play = _rounding(certain)

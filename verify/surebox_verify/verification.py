@@ -216,11 +216,11 @@ def _recomputed(name: str, data: bytes, certificate: Certificate) -> _Checked:
             boxes, core = _boxes(name, data, certificate)
         except _UNREAD as error:  # the rest can be checked all the same
             unread = error
-    table = whole(data, format_of(name))
-    told = claims(Held(table, certificate, typed=format_of(name) == "parquet", boxes=boxes))
-    if unread is not None and any(
-        _to_be_read(each, name) for each in (*published, *of_core) if each is not None and each.get("kind") in KINDS
-    ):
+    file_format = format_of(name)
+    table = whole(data, file_format)
+    told = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
+    needed = (each for each in (*published, *of_core) if each is not None and each.get("kind") in KINDS)
+    if unread is not None and (file_format == "parquet" or any(_to_be_read(each, name) for each in needed)):
         return _Checked(claims=told, unread=f"statistics: {unread}")
     try:
         return _Checked(_judged(boxes, core, certificate), told)
@@ -270,6 +270,8 @@ def _again(
     """Statistics of some boxes, by the identity of what is published of them."""
     # all that were asked together, known or not claimed, decide how far each is searched for
     asked = [each for each in published if each is not None and each.get("kind") in KINDS]
+    if not asked:
+        return {}
     questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
     computed = finished(computing(boxes, questions, meaning, codebooks_of(boxes, parameters, verbatim=True)))
     return {id(each): one for each, one in zip(asked, computed, strict=True)}
