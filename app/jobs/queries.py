@@ -90,9 +90,9 @@ def _asked_by(release: ReleaseInput, name: str) -> str:
 
 def _weighed_by_box(release: ReleaseInput) -> bool:
     """Whether rows have an interval for the mean weight of their box, and no weight of their own."""
-    return any(column.name == "weight_mean_lo" for column in release.columns) and "weight_mean_lo" not in (
-        release.spec.get("keep") or ()
-    )
+    others = [*(release.spec.get("keep") or ()), *(f"{name}_lo" for name in release.spec.get("columns") or ())]
+    there = any(column.name == "weight_mean_lo" for column in release.columns)
+    return there and release.spec.get("survey_weight") is not None and "weight_mean_lo" not in others
 
 
 def _kind(release: ReleaseInput, name: str) -> ColumnKind:

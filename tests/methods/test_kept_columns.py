@@ -198,3 +198,17 @@ def test_weights_of_whole_boxes_say_nothing_certain_of_their_parts(tmp_path_fact
         certify(done.rows(), ["domain_mean(salary, sex=f)"], weight=True)
     count = bench.run({"method": "count", "release_id": "r", "queries": [{"sex": {"in": ["f"]}}]}).whole["counts"][0]
     assert count["guaranteed"] == [(frame["sex"] == "f").sum()] * 2
+
+
+def test_a_column_that_is_called_as_the_weights_of_boxes_refuses_no_question(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Its bounds are `weight_mean_lo` and `weight_mean_hi`; nothing is weighed."""
+    frame = staff(60, seed=4).with_columns(weight_mean=pl.Series(np.random.default_rng(2).uniform(50, 90, 60)))
+    bench = Bench(tmp_path_factory.mktemp("named"))
+    bench.dataset("t", frame)
+    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "weight_mean"], "k": 3, "keep": ["sex"]}
+    bench.keep("r", bench.run(spec))
+    asked = {"kind": "share", "of": ["sex"], "values": ["f"]}
+    answer = bench.run({"method": "statistics", "release_id": "r", "statistics": [asked]}).whole["statistics"][0]
+    assert answer["guaranteed"] == pytest.approx([(frame["sex"] == "f").mean()] * 2)

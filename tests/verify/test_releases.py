@@ -52,6 +52,10 @@ ASKED: dict[str, dict[str, Any]] = {
     "marked": {"rare_records": "mark"},
     "dismissed": {"rare_records": "dismiss"},
     "weighed": {"rare_records": "weigh"},
+    "weighed, a column called as ends of weights": {"columns": ["age", "weight_mean"], "rare_records": "weigh"},
+    "weights of rows, a column called so": {
+        "columns": ["age", "weight_mean"], "survey_weight": "wave", "weights": "row",
+    },
     "a survey, marked": {"survey_weight": "weights", "rare_records": "mark"},
     "a survey, weights of rows, dismissed": {"survey_weight": "wave", "weights": "row", "rare_records": "dismiss"},
     "patterns, marked": {"columns": ["age", "gap"], "missing": "pattern", "rare_records": "mark"},
@@ -74,7 +78,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         "wave": draw.choice([0.7, 1.0, 2.3], rows, p=[0.2, 0.7, 0.1]),
     })  # fmt: skip
     told = pl.Series(draw.random(rows) < 0.85)
-    bench.dataset("people", frame.with_columns(pl.when(told).then(pl.col("wage")).alias("gap")))
+    gaps = pl.when(told).then(pl.col("wage")).alias("gap")
+    bench.dataset("people", frame.with_columns(gaps, (pl.col("wage") * 2.0).alias("weight_mean")))
     return bench
 
 

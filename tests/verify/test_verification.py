@@ -16,8 +16,9 @@ from surebox_verify.envelope import UnreadableError
 from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
 from surebox_verify.questions import name_of
+from surebox_verify.released.boxes import weight_of
 from surebox_verify.verification import Report, verify
-from tests.verify.made import Issuer, means, parquet, rows
+from tests.verify.made import BOUNDS, Issuer, means, parquet, rows
 
 ISSUER = Issuer.new()
 FRAME = rows()
@@ -131,6 +132,58 @@ def test_four_units_in_the_last_place_are_rounding_and_more_are_not() -> None:
     beyond = [low + 40 * np.spacing(low), high - 40 * np.spacing(high)]
     assert found(envelope=with_statistic(guaranteed=inside, inner=None)).statistics[0].finding is Finding.VERIFIED
     assert found(envelope=with_statistic(guaranteed=beyond, inner=None)).statistics[0].finding is Finding.CONTRADICTED
+
+
+def certified(frame: pl.DataFrame, statistics: list[dict[str, Any]] | None = None, **parameters: Any) -> Report:
+    """What is found of a file and a certificate of all of its columns, with these parameters beside the usual ones."""
+    files, columns = {"release.parquet": parquet(frame)}, [{"name": name, "type": "number"} for name in frame.columns]
+    columns[0]["type"] = "integer"
+    said = {"method": "boxes", "columns": ["age", "hours"], "rare_records": "keep"} | parameters
+    release = {"id": "rel_made", "columns": columns, "rows": len(frame)}
+    return found(files, ISSUER.certify(files, statistics or [], parameters=said, release=release))
+
+
+def test_k_is_held_against_the_file_wherever_it_stands() -> None:
+    """Beside the parameters alone."""
+    report = found(envelope=ISSUER.certify(FILES, STATISTICS, k=500))
+    assert report.exit_code == 1
+    assert any(each.startswith("k: 500 published") for each in report.problems)
+
+
+def test_a_release_of_boxes_has_boxes() -> None:
+    assert certified(FRAME).exit_code == 0
+    without = certified(FRAME.drop("box").select(pl.lit(1).alias("row"), *BOUNDS))
+    assert without.exit_code == 1
+    assert any("'box'" in each for each in without.problems)
+
+
+def test_boxes_that_cannot_be_read_are_not_checked_although_nothing_is_computed_of_them() -> None:
+    weighed = FRAME.with_columns(weight_mean_lo=pl.lit(-1.0), weight_mean_hi=pl.lit(0.0))
+    report = certified(weighed, survey_weight="design", weights="box")
+    assert (report.exit_code, len(report.unchecked)) == (2, 1)
+    assert "weights" in report.unchecked[0]
+
+
+def test_what_is_said_to_be_reached_is_held_against_the_data_without_a_range_as_well() -> None:
+    report = found(envelope=with_statistic(guaranteed=None, inner=[-1e9, 1e9]))
+    assert (report.exit_code, report.statistics[0].finding) == (3, Finding.CONSISTENT)
+    within = with_statistic(guaranteed=None, inner=STATISTICS[0]["inner"])
+    assert found(envelope=within).statistics[0].finding is Finding.NOTHING_CLAIMED
+
+
+def test_a_range_of_the_first_coefficient_alone_is_a_claim() -> None:
+    one = {"kind": "regression", "of": ["age", "hours"], "weight": 1.0, "ddof": None, "linear": [None, None]}
+    assert certified(FRAME, [one | {"guaranteed": [[0.0, 0.0]], "inner": None}]).exit_code in {1, 3}
+
+
+def test_a_column_called_as_the_ends_of_weights_is_no_weight() -> None:
+    columns = {"weight_mean_lo": "number", "weight_mean_hi": "number", "weight": "number"}
+    own = {"rare_records": "keep", "columns": ["weight_mean"]}
+    assert weight_of(own | {"rare_records": "weigh"}, columns) == "weight"
+    assert weight_of(own | {"survey_weight": "design", "weights": "row"}, columns) == "weight"
+    assert weight_of(own, columns) is None
+    of_boxes = {"rare_records": "keep", "columns": ["age"], "survey_weight": "design", "weights": "box"}
+    assert weight_of(of_boxes, columns) == ("weight_mean_lo", "weight_mean_hi")
 
 
 def test_a_statistic_changed_after_signing_is_a_wrong_signature() -> None:

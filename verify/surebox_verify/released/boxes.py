@@ -193,9 +193,16 @@ def weight_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> str 
     parameters : how the release was made, as far as that is public.
     columns : type of each column of its files, by name.
     """
-    if parameters.get("rare_records") != "weigh" and parameters.get("survey_weight") is None:
+    survey = parameters.get("survey_weight") is not None
+    if parameters.get("rare_records") != "weigh" and not survey:
         return None
-    return WEIGHT_ENDS if set(WEIGHT_ENDS) <= columns.keys() - set(parameters.get("keep") or ()) else WEIGHT
+    own = columns.keys() - {*(parameters.get("keep") or ()), *_bounds(parameters)}
+    return WEIGHT_ENDS if survey and parameters.get("weights") != "row" and set(WEIGHT_ENDS) <= own else WEIGHT
+
+
+def _bounds(parameters: Mapping[str, Any]) -> set[str]:
+    """Names of the bounds of the columns that were anonymized: one may be called `weight_mean`."""
+    return {f"{name}_{end}" for name in parameters.get("columns") or () for end in ("lo", "hi")}
 
 
 def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, ...]:
