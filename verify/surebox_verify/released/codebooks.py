@@ -150,6 +150,8 @@ class Codebook:
             readings = [frozenset()]  # declared, and in no box
         if self.listed is None and not (self.verbatim or self.complete) and value == OTHER and readings:
             readings.append(frozenset())  # all that stands under it, or the records that have this very value
+        if readings and not exact and self.listed is None and self._rest and _is_spelt_in_several_ways(keys):
+            readings.append(self._rest)  # another text for the same, which too few records have
         return [*readings, *self._classes.get(_text(value), ())]
 
     def _unlisted(self, value: Any) -> str:
@@ -238,6 +240,12 @@ def _keys(value: Any) -> set[tuple[str, Any]]:
         if isinstance(value, float) and value.is_integer():
             found.add(("text", str(int(number))))
     return found
+
+
+def _is_spelt_in_several_ways(keys: set[tuple[str, Any]]) -> bool:
+    """Whether several texts are what a question looks for: of a truth in any case, of a whole number with its point."""
+    kinds = [kind for kind, _ in keys]
+    return "spelt" in kinds or kinds.count("text") > 1
 
 
 def _number(text: str) -> float | int | None:
