@@ -1,5 +1,6 @@
 """Ranges where of each box's weight an interval is known: they hold every admissible law, and hardly more."""
 
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,8 @@ from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.mass import mass_of
 from surebox_verify.ranges.masses import with_masses
 from surebox_verify.readings import Readings
+from workers.algorithms.boxes.sides import Boxes
+from workers.algorithms.boxes.weights import weight_intervals
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -119,7 +122,7 @@ def value(statistic: Statistic, x: FloatArray, y: FloatArray, codes: Any, weight
 
 @pytest.mark.parametrize(("asked", "tables"), [(STATISTICS, 120), (PAIRS, 12)], ids=["single", "pairs"])
 def test_no_admissible_law_lies_outside(asked: tuple[Statistic, ...], tables: int) -> None:
-    draw = np.random.default_rng(3)
+    draw, proven = np.random.default_rng(3), set()
     for _ in range(tables):
         sides = [boxes(draw, 6) for _ in range(2)]
         sets = draw.random((6, 3)) < 0.5
@@ -135,5 +138,21 @@ def test_no_admissible_law_lies_outside(asked: tuple[Statistic, ...], tables: in
             for one, found in ranges.items():
                 for number, part in zip(value(one, *records), found, strict=False):
                     if part.outer is not None:
+                        proven.add(one)
                         play = 1e-9 * max(1.0, abs(number))
                         assert part.outer.lower - play <= number <= part.outer.upper + play, (one, number, part)
+    assert proven == set(asked), "else nothing is seen of the others"
+
+
+def test_means_of_whole_weights_lie_within_their_intervals_to_the_last_place() -> None:
+    """In fractions: a sum at an end of its interval, divided by three, is no float."""
+    draw, records = np.random.default_rng(5), 3
+    of = np.repeat(np.arange(400, dtype=np.int32), records)
+    weights = draw.integers(1, 40, len(of)).astype(np.float64)
+    key = np.arange(8, dtype=np.uint32)
+    bounds = np.arange(400.0)[:, None]
+    made = Boxes(bounds, bounds + 1.0, np.full(400, records, dtype=np.int64), of, np.array([False]))
+    low, high = weight_intervals(weights, made, key, np.empty(0, dtype=np.int32))
+    for box in range(400):
+        mean = Fraction(int(weights[of == box].sum()), records)
+        assert Fraction(low[box]) <= mean <= Fraction(high[box])

@@ -6,12 +6,12 @@ v_r > 0 : design weights.  S = sum of v_r over a box of c records.  L : the larg
 u_0, u : in [0, 1), functions of the column's secret alone, and of it and the box.
 omega = 2^(e + u_0), e whole, L/2 < omega <= L; of whole weights rounded up, at least 2.
 
-An exact mean gives the last weight away to whoever knows the others, and two releases subtract. So the sums are divided
-at (u + i) omega, and the cell that holds S is published. omega is on a ladder of factors of two whose rungs are secret:
-whoever knows all weights of a box but one person's has that one to an interval as long as half the largest of the box,
-or longer, and of the ladder no more than which factor of two the largest lies in. The same box has the same interval in
-every release; other boxes of the same data have others, so that intervals are published for one of them
-(docs/boxes.md).
+An exact mean gives the last weight away to an adversary who knows the others, and two releases subtract. So the sums
+are divided at (u + i) omega, and the cell that holds S is published. omega is on a ladder of factors of two whose rungs
+are secret: an adversary who knows all weights of a box but one person's has that one to an interval as long as half the
+largest of the box, or longer, and of the ladder no more than which factor of two the largest lies in. The same box has
+the same interval in every release; other boxes of the same data have others, so that intervals are published for one of
+them (docs/boxes.md).
 """
 
 import numpy as np
@@ -58,11 +58,18 @@ def weight_intervals(
         omega = np.maximum(np.ceil(omega), 2.0)
         start = np.floor(share * omega)
         first = start + np.floor((np.rint(total) - start) / omega) * omega
-        return np.maximum(first, counts) / counts, (first + omega - 1.0) / counts
+        low, high = np.maximum(first, counts), first + omega - 1.0
+        return _quotient(low, counts, -np.inf), _quotient(high, counts, np.inf)
     first = (share + np.floor(total / omega - share)) * omega
     error = (counts + 16.0) * UNIT_ROUNDOFF * (total + omega)
     lower = np.maximum(first - error, _LEAST * omega)
     return lower / counts, (first + omega + error) / counts
+
+
+def _quotient(sums: FloatArray, counts: FloatArray, towards: float) -> FloatArray:
+    """Sums by counts, rounded outward where a mean is no float."""
+    mean = sums / counts
+    return np.where(np.fmod(sums, counts) == 0.0, mean, np.nextafter(mean, towards))
 
 
 def _largest(survey: FloatArray, boxes: Boxes, persons: IndexArray) -> FloatArray:
