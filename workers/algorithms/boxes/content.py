@@ -157,7 +157,7 @@ def digests(boxes: Boxes) -> list[bytes]:
 
 
 def offsets(key: np.ndarray, identities: list[bytes]) -> FloatArray:
-    """(B,), u of each box: uniform to whoever has not the key.
+    """(B,), u of each box: uniform for an adversary without the key.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _DOCUMENTS: Final = (
 )
 _STATA: Final = frozenset({113, 114, 115})
 _SEPARATOR: Final = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(?P<mark>[^\x00-\x08\x0a-\x1f"])"?(?:\r\n|\n|\r)')
-#: A share of zero bytes at every other place by which UTF-16 without a mark is told.
+#: A share of zero bytes at every other place by which UTF-16 without a mark is recognized.
 _WIDE: Final = 0.3
 
 
@@ -48,10 +48,10 @@ def check_is_text(source: Path) -> None:
     """
     with source.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-    named = next((told for mark, told in _OTHERS if head.startswith(mark)), None)
+    named = next((advice for mark, advice in _OTHERS if head.startswith(mark)), None)
     if head.startswith(_ZIP):
-        found = (told for mark, told in _DOCUMENTS if mark in head)
-        named = next(found, "a ZIP archive: unpack it, and send one table")
+        documents = (advice for mark, advice in _DOCUMENTS if mark in head)
+        named = next(documents, "a ZIP archive: unpack it, and send one table")
     if len(head) > _HEAD_BYTES // 32 and head[0] in _STATA and head[1] in {1, 2} and head[2] == 1:
         named = "a Stata file (.dta): save it as CSV or Parquet"
     if named is not None:
@@ -59,7 +59,7 @@ def check_is_text(source: Path) -> None:
 
 
 def charset_of(source: Path, options: ReadOptions) -> str | None:
-    """The encoding of a file of text, as asked, or as it is found; None for UTF-8.
+    """The encoding of a file of text, as the options say, or as its bytes do; None for UTF-8.
 
     A file that begins with a mark of UTF-16, or has zero bytes at every other place, is UTF-16. One that is no UTF-8 is
     Windows-1252, unless some of it can only be UTF-8: then single bytes are damaged, and reading says where.
@@ -121,8 +121,8 @@ def as_utf8(source: Path, sink: Path, charset: str, *, max_bytes: int) -> None:
                 text = decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as error:
                 line += error.object[: error.start].count(b"\n")
-                told = f"Line {line}: a byte that is not {charset}; say what the file is by `charset`."
-                raise UnreadableError(told) from None
+                detail = f"Line {line}: a byte that is not {charset}; say what the file is by `charset`."
+                raise UnreadableError(detail) from None
             encoded = text.encode("utf-8", "surrogatepass")
             size += out.write(encoded)
             line += encoded.count(b"\n")
@@ -135,5 +135,5 @@ def as_utf8(source: Path, sink: Path, charset: str, *, max_bytes: int) -> None:
 def separator_line(source: Path) -> str | None:
     """What a first line such as ``sep=;``, which spreadsheets write, says; None where there is no such line."""
     with source.open("rb") as file:
-        found = _SEPARATOR.match(file.read(16))
-    return None if found is None else found["mark"].decode("latin-1")
+        match = _SEPARATOR.match(file.read(16))
+    return None if match is None else match["mark"].decode("latin-1")

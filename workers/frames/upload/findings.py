@@ -128,7 +128,7 @@ def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[Wa
     pointed
         Which they are, shape (columns,).
     """
-    told = [
+    warnings = [
         warning(
             WarningCode.WHOLE_NUMBERS,
             f"column {j + 1} has whole numbers only, some with a fraction of 0 or an exponent: it is an integer; "
@@ -138,7 +138,7 @@ def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[Wa
         for j, (name, is_so) in enumerate(zip(names, pointed, strict=True))
         if is_so
     ]
-    yield from _limited(WarningCode.WHOLE_NUMBERS, told)
+    yield from _limited(WarningCode.WHOLE_NUMBERS, warnings)
 
 
 def _limited(code: WarningCode, found: list[Warning]) -> Iterator[Warning]:

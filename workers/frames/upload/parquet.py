@@ -78,8 +78,8 @@ def read_parquet(
         and name not in options.type
         for name, kind, column in zip(names, kinds, types, strict=True)
     ]
-    told = (*name_warnings(names), *whole_warnings(names, whole), *found)
-    return profile.model_copy(update={"warnings": told})
+    warnings = (*name_warnings(names), *whole_warnings(names, whole), *found)
+    return profile.model_copy(update={"warnings": warnings})
 
 
 def _open(source: Path, limits: _Limits) -> pq.ParquetFile:

@@ -97,8 +97,8 @@ def read_upload(
             profile = _read_text(plain, known, sink, tick, max_columns, max_field_bytes)
         finally:
             plain.unlink(missing_ok=True)
-        told = [] if options.charset is not None else [charset_warning(charset)]
-        return profile.model_copy(update={"warnings": (*told, *profile.warnings)})
+        noticed = [] if options.charset is not None else [charset_warning(charset)]
+        return profile.model_copy(update={"warnings": (*noticed, *profile.warnings)})
     except OSError as error:
         sink.unlink(missing_ok=True)
         if error.errno == errno.ENOSPC:

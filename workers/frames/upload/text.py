@@ -90,8 +90,8 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
         is_so and not given and column is ColumnType.INTEGER
         for is_so, given, column in zip(survey.pointed(), asked, types, strict=True)
     ]
-    told = (*name_warnings(reader.names), *whole_warnings(reader.names, whole), *found)
-    return profile.model_copy(update={"warnings": told})
+    warnings = (*name_warnings(reader.names), *whole_warnings(reader.names, whole), *found)
+    return profile.model_copy(update={"warnings": warnings})
 
 
 def _survey(

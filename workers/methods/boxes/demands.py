@@ -88,7 +88,7 @@ def _sensitive(
 
 
 def _winsorized(codes: Codes, k: int, persons: Codes | None, *, ranks: bool) -> Codes:
-    """Codes in the order of values, those beyond the k-th from an end as that one; but for `ranks` numbered anew."""
+    """Codes in the order of values, those beyond the k-th from an end as that one; but for `ranks` renumbered."""
     known = codes >= 0
     if not known.any():
         return codes

@@ -256,5 +256,6 @@ def _in_order(
     true = np.column_stack([x, *others]) + 0.0  # zero has no sign
     labels = [*codes, *([] if persons is None else [persons])]
     seen = np.column_stack([winsorized(true, k, persons), *labels])
-    true, seen = (np.where(np.isnan(each), np.inf, each) for each in (true, seen))
+    for table in (true, seen):
+        table[np.isnan(table)] = np.inf
     return canonical_order(seen, then=true)

@@ -186,7 +186,7 @@ def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iter
         names = ", ".join(map(repr, hidden))
         detail = (
             f"{said}. Without {names} there are {spec.k} and more: `l`, `t` or `alpha` ask for variety of sensitive "
-            "values, and k is not about them, for they are what nobody is to learn from a box"
+            "values, which k does not count: they are what a box must not give away"
         )
     else:
         detail = (
