@@ -25,6 +25,8 @@ WITHHELD: Final = "what is asked does not fit these data; a key with the scope j
 _REFUSED: Final = InvalidError.status
 _UNKNOWN_ROWS: Final = 10**9
 _DIGITS: Final = 2
+#: Numbers of a request that are refused where there are not as many records, or values.
+_COUNTED: Final = frozenset({"/k", "/l", "/cell_size"})
 
 Check = Callable[[Any, Given], list[FieldError]]
 
@@ -76,8 +78,8 @@ def _of_unknown_data(check: Check, spec: JobSpec, given: Given) -> list[FieldErr
 
 
 def _is_limit(error: FieldError) -> bool:
-    """Whether a refusal is of where a column ends or how many records there are."""
-    return error.pointer == "/k" or error.pointer.startswith("/domains/")
+    """Whether a refusal is of where a column ends, or how many records or values there are."""
+    return error.pointer in _COUNTED or error.pointer.startswith("/domains/")
 
 
 def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
@@ -118,7 +120,7 @@ def _unknown(profile: Profile) -> Profile:
 
 
 def _with_room(profile: Profile) -> Profile:
-    """Fewer records, more missing values and wider extremes than there are, to two digits of a column's range."""
+    """Fewer records and values, more missing ones and wider extremes than there are, to two digits of a range."""
     return Profile(
         rows=int(_down(profile.rows)),
         columns=tuple(_roomy_column(one) for one in profile.columns),
@@ -127,7 +129,7 @@ def _with_room(profile: Profile) -> Profile:
 
 
 def _roomy_column(column: DatasetColumn) -> DatasetColumn:
-    return column.model_copy(update={"missing": int(-_down(-column.missing))})
+    return column.model_copy(update={"missing": int(-_down(-column.missing)), "distinct": int(_down(column.distinct))})
 
 
 def _down(value: float) -> float:

@@ -11,6 +11,8 @@ from app.db.session import Connection
 
 #: By which a finding names what keeps a release a draft although nothing is wrong with it.
 PUBLICATION = "publication"
+#: The same for keys that are not told which family data are of.
+UNCONFIRMED = "the data came by a key without the scope jobs:read: a keeper confirms them before they are published"
 _PUBLISHERS = frozenset({Scope.ADMIN.value, Scope.RELEASES_PUBLISH.value})
 
 

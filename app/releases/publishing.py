@@ -30,6 +30,7 @@ from app.releases.holding import refuse_held
 
 #: The audit of what all releases of the same data tell together: always looked at, accepted by `allow_repeat`.
 COMPOSITION: Final = "composition"
+_SINCE: Final = "what is published of the same data has changed since this one was composed"
 #: Gives a release its certificate, in the transaction that publishes it (app.certificates.issue).
 Certifier: TypeAlias = Callable[[Connection, str], object]
 #: Flag of a release that was published although the composition falls below k.
@@ -141,7 +142,7 @@ def publish(
         if release.state is ReleaseState.PUBLISHED:
             return
         if (why := permission.unconfirmed(unit.connection, family_id=release.family_id)) is not None:
-            raise ConflictError(why)
+            raise ConflictError(why if keeper else permission.UNCONFIRMED)
         _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes, keeper=keeper)
         refuse_held(unit.connection)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
@@ -309,9 +310,14 @@ def _told(readers: Readers) -> Any:
 
 
 def _lock(connection: Connection, *, family_id: str | None, composed_after: int | None) -> None:
-    """Lock the family of a release, which is as it was when they were composed: neither erased nor another one's."""
-    if family_id is None and composed_after is None:
-        return
-    published = None if family_id is None else families.lock(connection, family_id=family_id)
-    if published is None or published != composed_after:
-        raise PublishedMeanwhileError("what is published of the same data has changed since this one was composed")
+    """Lock the family of a release, which is as it was when they were composed: neither erased nor another one's.
+
+    Nor was it confirmed meanwhile: before that it was composed with nothing.
+    """
+    if family_id is None:
+        if composed_after is None:
+            return
+        raise PublishedMeanwhileError(_SINCE)
+    published = families.lock(connection, family_id=family_id)
+    if published is None or published != composed_after or families.awaits_comparison(connection, family_id=family_id):
+        raise PublishedMeanwhileError(_SINCE)

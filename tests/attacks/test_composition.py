@@ -120,12 +120,16 @@ def test_a_column_in_classes_is_told_by_a_mapping(client: httpx.Client) -> None:
     )
     decades = frame.select((pl.col("age") // 10 * 10).alias("decade"), "town", "n")
     whole = sent(client, frame)
-    succeed(client, boxes(whole, "age", "n"))
+    first = succeed(client, boxes(whole, "age", "n"))
     later = sent(client, decades, same_data_as=whole)
     blind = succeed(client, boxes(later, "decade", "town"))
     assert told(client, blind)[1]["figure"] == 1
     wrong = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "town"}}]
     assert told(client, succeed(client, boxes(later, "decade", "town", gate=wrong)))[1]["figure"] == 1
+    right = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "decade"}}]
+    mapped = succeed(client, boxes(later, "decade", "town", gate=right))
+    both = places(client, frame, first, ["age", "n"]), places(client, decades, mapped, ["decade", "town"])
+    assert told(client, mapped)[1]["figure"] == min(Counter(zip(*both, strict=True)).values())
     unknown = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "nowhere"}}]
     assert told(client, succeed(client, boxes(later, "decade", "town", gate=unknown)))[1]["figure"] == 1
 
@@ -190,6 +194,31 @@ def test_a_table_that_grows_is_published_as_a_version_and_not_as_a_table_of_its_
     assert "version_of" in finding["detail"]
     version = succeed(client, boxes(sent(client, grown, version_of=before), "age", "hours", domains=domains))
     assert told(client, version) == ("published", {"figure": None, "detail": ""})
+
+
+def test_the_audit_counts_persons_whom_the_family_knows(client: httpx.Client) -> None:
+    """Not only by the column that the audited release itself counts by: this one names none."""
+    home = pl.int_range(200, eager=True).alias("home") // 4
+    frame = people(21, 200).with_columns((home * 3 + 1).alias("home"), (home + 2_100).alias("age"))
+    dataset_id = sent(client, frame)
+    succeed(client, boxes(dataset_id, "age", "hours", person="home"))
+    later = succeed(client, boxes(dataset_id, "age"))
+    homes = Counter(box for box, _ in set(zip(places(client, frame, later, ["age"]), frame["home"], strict=True)))
+    asked = {"method": "composition", "release_ids": [later["release_id"]], "k": K}
+    audit = succeed(client, asked, kind="audits")["result"]
+    assert (audit["least"], audit["passed"]) == (min(homes.values()), min(homes.values()) >= K)
+    assert min(homes.values()) < K
+
+
+def test_the_same_file_read_otherwise_is_not_what_was_released(client: httpx.Client) -> None:
+    """After its dataset was deleted: every record would be outside of all boxes, and so among all the others."""
+    frame = people(20)
+    before = sent(client, frame)
+    assert told(client, succeed(client, boxes(before, "age", "hours")))[0] == "published"
+    assert client.delete(f"/v1/datasets/{before}").status_code == 204
+    again = sent(client, frame, type="age:string")
+    state, finding = told(client, succeed(client, boxes(again, "hours", "sex")))
+    assert (state, finding["figure"]) == ("draft", 1)
 
 
 def test_a_first_uncertain_release_leaves_what_it_promises(client: httpx.Client) -> None:

@@ -82,9 +82,21 @@ def test_halving_a_domain_ends_at_two_digits_of_the_columns_range(
         ({"columns": ["age", "gap"]}, "/columns/1"),
         ({"columns": ["age", "town"], "nominal": {"town": {"values": ["town 1"]}}}, "/nominal/town"),
         ({"columns": ["age"], "sensitive": ["town"], "l": 24}, "/l"),
+        ({"columns": ["age"], "sensitive": ["town"], "l": 22}, "/l"),
+        ({"method": "uncertain", "scales": "shared", "cell_size": 607}, "/cell_size"),
         ({"columns": ["age", "born"], "domains": {"born": ["1929-01-01", "1989-04-17"]}}, "/domains/born"),
     ],
-    ids=["more than there are", "nearly all", "a domain", "missing values", "values", "distinct values", "days"],
+    ids=[
+        "more than there are",
+        "nearly all",
+        "a domain",
+        "missing values",
+        "values",
+        "distinct values",
+        "nearly as many values",
+        "a cell of nearly all",
+        "days",
+    ],
 )
 def test_a_refusal_says_where_and_nothing_of_the_data(
     lesser: httpx.Client, dataset_id: str, asked: dict[str, Any], place: str

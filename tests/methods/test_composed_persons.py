@@ -18,7 +18,7 @@ from app.contracts.families import Composition
 from tests.methods.in_process import Bench
 from workers.frames.ledger import write_ledger
 from workers.methods.context import InputFile
-from workers.methods.released.composed import composed_with
+from workers.methods.released.composed import composed_with, finding
 from workers.methods.released.earlier import Earlier, FamilyTerms
 from workers.methods.released.told import linked_scale, write_told
 
@@ -239,6 +239,77 @@ def test_values_that_changed_are_placed_by_an_id_and_by_nothing_else(houses: Hou
     anew = aged.with_columns(ids.shuffle(seed=1).alias("id") + 20_000)
     again = houses.composed(houses.release("anew", anew, k=6), named)
     assert (again.k, again.exact) == (1, False), "ids that were given anew tell nothing"
+
+
+def test_ids_that_number_the_rows_of_each_file_place_nobody(houses: Houses) -> None:
+    """All ids are in both files, and are other persons': the rows say who is who, or nothing does."""
+    draw = np.random.default_rng(31)
+    before = people(31)
+    numbered = houses.release("numbered", before.with_columns(pl.int_range(ROWS).alias("id")))
+    order = draw.permutation(ROWS)
+    again = houses.release("numbered again", before[order].with_columns(pl.int_range(ROWS).alias("id")), k=6)
+    composed = houses.composed(again, numbered)
+    assert (composed.k, composed.unplaced) == (smallest(of(numbered), of(again, order.tolist())), 0)
+    coarse = people(32, coarse=True).select("age", "hours", "ill")
+    aged = coarse.with_columns(pl.col("age") + 1)[order]
+    first = houses.release("numbered young", coarse.with_columns(pl.int_range(ROWS).alias("id")))
+    last = houses.release("numbered old", aged.with_columns(pl.int_range(ROWS).alias("id")), k=6)
+    assert (houses.composed(last, first).k, houses.composed(last, first).exact) == (1, False)
+
+
+def test_a_file_that_came_again_and_was_read_otherwise_is_not_the_earlier_table(houses: Houses) -> None:
+    frame = people(33)
+    first = houses.release("read so", frame)
+    otherwise = frame.with_columns(pl.when(pl.col("hours") > 20).then(None).otherwise("hours").alias("hours"))
+    again = houses.release("read otherwise", otherwise, columns=["age", "wage"], k=6)
+    data = houses.path(again.dataset)
+    earlier = Earlier(
+        "read so", "boxes", first.ledger, dataset_id=first.dataset, dataset=data, persons=first.persons, key=KEY
+    )
+    terms = FamilyTerms(dataset_id=again.dataset, key=KEY, under="key")
+    composed = composed_with(data, again.spec, again.ledger, [earlier], rng=np.random.default_rng(0), terms=terms)
+    assert (composed.k, composed.exact, composed.unplaced > 0) == (1, False, True)
+
+
+def test_who_was_who_among_those_who_left_is_not_guessed(houses: Houses) -> None:
+    """Two who left are alike in one table; each of two others tells them apart, by a column of its own."""
+    draw = np.random.default_rng(34)
+    stay = pl.DataFrame({"a": np.arange(60) * 3, "b": draw.integers(0, 50, 60)})
+    both = pl.concat([stay, pl.DataFrame({"a": [900, 900], "b": [7, 7]})])
+    far = draw.permutation(60) + 100
+    tables = [both.with_columns(pl.Series(name, [*far, 0, 1_000])) for name in ("d", "c")]
+    made = [
+        houses.release(f"with {frame.columns[-1]}", frame, columns=[frame.columns[-1]], bounds="cells")
+        for frame in tables
+    ]
+    made.append(houses.release("without either", both, columns=["a"]))
+    composed = houses.composed(houses.release("of those who stay", stay, columns=["b"]), *made)
+    assert (composed.k, composed.unplaced, composed.left) == (1, 2, 2)
+
+
+def test_noise_over_values_that_are_gone_is_said_to_place_nobody(houses: Houses) -> None:
+    draw = np.random.default_rng(35)
+    frame = people(35).select("age", "hours").with_columns(pl.Series("id", draw.permutation(10_000)[:ROWS]))
+    noisy = houses.release("noise by id", frame, method="uncertain", columns=["age", "hours"], k=5)
+    moved = frame.with_columns(pl.col("age") + draw.integers(-1, 2, ROWS))
+    later = houses.release("moved by id", moved, k=6)
+    assert houses.composed(later, noisy).unplaced == 0
+    gone = houses.composed(later, noisy, kept=False)
+    assert (gone.k, gone.unplaced, gone.exact) == (1, ROWS, False)
+
+
+@pytest.mark.parametrize(("k", "left"), [(500, 496.0), (200, 199.0), (5, 4.0)])
+def test_persons_are_counted_to_the_last(k: int, left: float) -> None:
+    def stands(figure: float) -> bool:
+        made = Composition(
+            k=figure, overlay=None, overlay_below=None, candidates=None, candidates_below=None, changed=None,
+            expected=None, expected_below=None, diversity={}, releases=2, exact=True,
+        )  # fmt: skip
+        return finding(made, {"k": k}, [Earlier("one", "boxes", None)]) is not None
+
+    assert stands(left)
+    assert not stands(float(k))
+    assert not stands(k * 0.9951), "scales of noise are calibrated to so much"
 
 
 def test_five_in_a_row_are_as_five_of_one_table(houses: Houses) -> None:

@@ -277,6 +277,28 @@ def test_a_draft_whose_family_was_erased_is_composed_again(published: Releases) 
         )
 
 
+def test_data_that_are_confirmed_while_a_job_ends_are_composed_first(published: Releases) -> None:
+    """Until then they were compared with nothing, and nothing was published of them either."""
+    database = published.processes.database
+    with database.unit_of_work() as unit:
+        family_id = families.create(unit.connection, owner=published.owner, confirmed=False)
+    made: dict[str, Any] = {"asked": Publish.AUTO, "allow_repeat": True, "four_eyes": False, "may_publish": True}
+    made["review"] = Review(family_id=family_id, composed_after=0)
+    release_id = draft(published, family_id=family_id, composed_after=0)
+    with database.unit_of_work() as unit:
+        assert families.confirm(unit.connection, owner=published.owner, family_id=family_id)
+    with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
+        publishing.decide(unit.connection, **made)
+    with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
+        publishing.publish_reviewed(
+            unit.connection, owner=published.owner, key_id=None, release_id=release_id, review=made["review"],
+            asked=PublishRequest(), certify=lambda *_: None,
+        )  # fmt: skip
+    with database.unit_of_work() as unit:
+        families.set_joined(unit.connection, family_id=family_id)
+        assert publishing.decide(unit.connection, **made).state is ReleaseState.PUBLISHED
+
+
 def test_findings_are_told_where_they_are_refused() -> None:
     with pytest.raises(FindingsStandError, match="1 person is left"):
         publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=False)

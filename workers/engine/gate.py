@@ -4,6 +4,7 @@ What computes is imported where it is called: a worker loads it once it has been
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -152,9 +153,9 @@ class Gate:
             stored = replace(stored, recognised=found)
         self._candidate = _candidate(claimed, job, stored)
         if self._candidate is not None:
-            self._compare(job, self._candidate)
+            self._compare(self._candidate, tick=lambda: job.tick(_SHARE, STAGE))
         if outcome.publishes is not None and self._candidate is not None:
-            stored = replace(stored, review=review(self._candidate, at=at))
+            stored = replace(stored, review=self._review(self._candidate))
         elif self._candidate is not None and stored.release is not None:
             job.tick(_SHARE, STAGE)
             release = stored.release
@@ -164,7 +165,7 @@ class Gate:
             stored = replace(stored, review=self._review(self._candidate), ledger=ledger)
         self._stored = stored
 
-    def _compare(self, job: JobContext, candidate: Candidate) -> None:
+    def _compare(self, candidate: Candidate, *, tick: Callable[[], None]) -> None:
         """Look for the same rows among all data of the owner, over what is to be published."""
         if candidate.dataset is None:
             return
@@ -175,11 +176,12 @@ class Gate:
             scratch=candidate.scratch, **named,
         )  # fmt: skip
         family_id = family_of(candidate.dataset, **named, at=self._at)
-        compare_released(released, family_id, at=self._at, storage=self._storage, tick=lambda: job.tick(_SHARE, STAGE))
+        compare_released(released, family_id, at=self._at, storage=self._storage, tick=tick)
 
     def review_again(self) -> None:
-        """Something of the same data was published since: compose the release with that too."""
+        """Something of the same data was published since, or they were confirmed: compose the release with that too."""
         if self._candidate is not None:
+            self._compare(self._candidate, tick=lambda: None)  # the computing is over: nothing ends this any more
             self._stored = replace(self.stored, review=self._review(self._candidate))
 
     def _review(self, candidate: Candidate) -> Review:

@@ -19,7 +19,6 @@ from workers.methods.released.earlier import Earlier, FamilyTerms
 if TYPE_CHECKING:
     from surebox_verify.core.types import FloatArray
 
-_PERSONS: Final = "persons"
 _COMPOSITION: Final = "composition"
 
 
@@ -60,7 +59,7 @@ class Candidate:
 
 def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> FamilyTerms:
     """What a family says of its tables, for the data that a release was made from."""
-    name = f"{_PERSONS} {family_id}"
+    name = families.persons_secret(family_id)
     with at.database.read() as connection:
         named = families.persons_of(connection, family_id=family_id)
         version_of = families.version_of(connection, dataset_id=candidate.dataset_id)
@@ -90,9 +89,9 @@ def _called(
     sought = {one.fingerprint: one.name for one in named if found[one.name] is None and one.fingerprint is not None}
     if sought:
         key = sketching_key(candidate.owner, at)
-        for name, cells in cell_hashes(dataset, there, key=key).items():
-            if (told := fingerprint(cells, key=key)) in sought:
-                found[sought[told]] = name
+        for name in there:  # one column at a time: wide tables are larger than memory
+            if (digest := fingerprint(cell_hashes(dataset, [name], key=key)[name], key=key)) in sought:
+                found[sought[digest]] = name
     return found
 
 

@@ -4,6 +4,7 @@ What is written here is personal data, as restricted as the data are: who holds 
 knows. It is erased with the family, and so is the key.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.tables.sketch_kernels import hashed_rows
 from workers.frames.codes import coded_columns
-from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, fingerprint
+from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, counts, fingerprint
 
 _ABOUT: Final = b"surebox persons"
 #: Bytes of hashed columns that are kept for the next question.
@@ -42,6 +43,7 @@ class Cells:
         self.rows: int = pq.read_metadata(path).num_rows
         self._hashes: dict[str, Hashes] = {}
         self._fingerprints: dict[str, str | None] = {}
+        self._occurrences: dict[str, bytes] = {}
 
     def hashes(self, name: str) -> Hashes:
         """A column's cells, shape (rows,)."""
@@ -57,6 +59,13 @@ class Cells:
         if name not in self._fingerprints:
             self._fingerprints[name] = fingerprint(self.hashes(name), key=self.key)
         return self._fingerprints[name]
+
+    def occurrences(self, name: str) -> bytes:
+        """How often the values of a column occur, whichever they are: the same for columns that are recodings."""
+        if name not in self._occurrences:
+            times = np.sort(counts(self.hashes(name)))
+            self._occurrences[name] = hashlib.blake2b(times.tobytes(), digest_size=16).digest()
+        return self._occurrences[name]
 
     def codes(self, name: str) -> IntArray:
         """A column's values by their places among the different ones, in their order; -1 where missing."""
@@ -107,6 +116,20 @@ class Fingerprints:
     def rows(self) -> int:
         """How many records there are."""
         return len(self.whole)
+
+    def order_in(self, cells: "Cells") -> IntArray | None:
+        """The records of a typed copy in the order in which they are kept; None where it is not the same table.
+
+        Parameters
+        ----------
+        cells
+            The copy's, under the key of these fingerprints. The file may have been read otherwise when it came again.
+        """
+        if cells.rows != self.rows or set(cells.names) != set(self.columns):
+            return None
+        whole = cells.keys(sorted(cells.names))
+        order: IntArray = np.argsort(whole, kind="stable")
+        return order if np.array_equal(whole[order], self.whole) else None
 
 
 def fingerprints(

@@ -156,6 +156,12 @@ def confirm(connection: Connection, *, owner: str, family_id: str) -> bool:
     return changed.rowcount == 1
 
 
+def awaits_comparison(connection: Connection, *, family_id: str) -> bool:
+    """Whether a family was confirmed and not compared with all others since: what was composed before is no more."""
+    statement = select(family.c.id).where(family.c.id == family_id, family.c.confirmed, family.c.joined.is_(False))
+    return connection.execute(statement).first() is not None
+
+
 def set_joined(connection: Connection, *, family_id: str) -> None:
     """The family was compared with all others."""
     connection.execute(update(family).where(family.c.id == family_id).values(joined=True))
@@ -430,6 +436,11 @@ def keep_persons(connection: Connection, *, release_id: str, key: str, size: int
     connection.execute(update(ledger_file).where(ledger_file.c.release_id == release_id).values(**persons))
 
 
+def persons_secret(family_id: str) -> str:
+    """Name of the secret by which the records of a family's data are keyed."""
+    return f"persons {family_id}"
+
+
 def name_person(connection: Connection, *, owner: str, family_id: str, name: str, fingerprint: str | None) -> None:
     """The records of a family's data are some persons': k counts these from now on."""
     values = {"family_id": family_id, "name": name, "owner": owner, "fingerprint": fingerprint}
@@ -459,7 +470,8 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int:
     drafts = select(release.c.id).where(release.c.family_id == family_id)
     its = (ledger_file.c.release_id.in_(published) | ledger_file.c.release_id.in_(drafts),)
     keyed = select(ledger_file.c.persons_under).where(*its)
-    connection.execute(delete(secret).where(secret.c.owner == owner, secret.c.name.in_(keyed)))
+    named = secret.c.name.in_(keyed) | (secret.c.name == persons_secret(family_id))
+    connection.execute(delete(secret).where(secret.c.owner == owner, named))
     no_persons = {"persons_key": None, "persons_bytes": None, "persons_under": None}
     connection.execute(update(ledger_file).where(*its).values(**no_persons))
     made = select(release.c.job_id).where(release.c.family_id == family_id)
@@ -480,4 +492,5 @@ def forget_if_unpublished(connection: Connection, *, dataset_id: str) -> None:
     made = select(release.c.id).where(release.c.family_id == family_id, release.c.deleted_at.is_(None)).limit(1)
     if connection.execute(there).first() is None and connection.execute(made).first() is None:
         connection.execute(update(dataset).where(dataset.c.family_id == family_id).values(family_id=None))
+        connection.execute(delete(secret).where(secret.c.name == persons_secret(family_id)))
         connection.execute(delete(family).where(family.c.id == family_id))

@@ -13,6 +13,7 @@ from workers.algorithms.tables.composition import ABSENT, UNPLACED, Placed
 from workers.frames.generalized import Meanings
 from workers.frames.ledger import write_ledger
 from workers.frames.originals import Originals
+from workers.frames.persons import read_fingerprints
 from workers.methods.context import InputFile, JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.earlier import LEDGERED, Earlier, FamilyTerms
@@ -70,12 +71,16 @@ def _scale(job: JobContext, role: str, release: ReleaseInput, dataset: Path | No
 
 def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
     """What the audit says of the tables."""
-    keys = (job.lay(InputFile.PERSONS_KEY, role) for role in listed(job.releases, "release_ids"))
+    roles = listed(job.releases, "release_ids")
+    keys = (job.lay(InputFile.PERSONS_KEY, role) for role in roles)
     key = next((one.read_bytes() for one in keys if one is not None), None)
+    kept = [read_fingerprints(one) for role in roles if (one := job.lay(InputFile.PERSONS, role)) is not None]
+    there = {column.name for column in job.datasets["dataset_id"].columns}
+    named = {name for one in kept for name in one.persons} & there  # the gate counts by these too
     return FamilyTerms(
         dataset_id=spec.dataset_id or "",
         key=job.rng.bytes(32) if key is None else key,
-        persons={} if spec.person is None else {spec.person: None},
+        persons=dict.fromkeys(sorted(named if spec.person is None else {*named, spec.person})),
         columns=mapping(spec),
     )
 

@@ -69,14 +69,6 @@ class AllPersons:
     pools: tuple[Pool, ...]
 
     @property
-    def untold(self) -> int:
-        """Persons of whom it is not known who they were in some table: of today's, or where these are, of others."""
-        lost = np.zeros(self.number, dtype=np.bool_)
-        for one in self.records:
-            lost |= one == UNTOLD
-        return int(np.count_nonzero(lost[: self.today]) or np.count_nonzero(lost))
-
-    @property
     def left(self) -> int:
         """Persons who are no more there."""
         return self.number - self.today
@@ -134,9 +126,12 @@ def _with(before: AllPersons, table: Table, paired: Paired, others: Sequence[Poo
         if not len(left) or not len(pool.records):
             continue
         at, alike = (pool.records, left), (pool.alike[pool.records], table.alike[left])
-        found = same_persons(pool.known, table.known, asked, at=at, alike=alike)
-        of[pool.persons] = _placed(found[0].linked.other, left) if found else UNTOLD
-        left = left[found[0].linked.left] if found else left
+        answers = same_persons(pool.known, table.known, asked, at=at, alike=alike)
+        if len(answers) != 1:  # nothing says who they were, or several maps of values do
+            of[pool.persons] = UNTOLD
+            continue
+        of[pool.persons] = _placed(answers[0].linked.other, left)
+        left = left[answers[0].linked.left]
     return _grown(before, table, of, left, certain=paired.certain)
 
 
@@ -145,19 +140,26 @@ def _placed(other: IntArray, records: IntArray) -> IntArray:
 
 
 def _grown(before: AllPersons, table: Table, of: IntArray, left: IntArray, *, certain: bool) -> AllPersons:
-    first, *others = before.pools
     number = before.number + len(left)
     none = np.full(len(left), NONE, dtype=np.int64)
-    there = of[: before.today]
-    what = np.where(there >= 0, table.alike[np.maximum(there, 0)], there) if table.known.rows else there
     pool = Pool(table.known, table.alike, left, np.arange(before.number, number))
     return AllPersons(
         today=before.today,
         number=number,
         records=(*(np.concatenate([one, none]) for one in before.records), np.concatenate([of, left])),
         certain=(*before.certain, certain),
-        pools=(replace(first, alike=alike_in(first.alike, what)), *others, pool),
+        pools=(*(_told_apart(one, table, of[one.persons]) for one in before.pools), pool),
     )
+
+
+def _told_apart(pool: Pool, table: Table, of: IntArray) -> Pool:
+    """The persons of a pool as far as they are still as good as each other, now that it is known where they were."""
+    if not len(pool.records):
+        return pool
+    what = np.where(of >= 0, table.alike[np.maximum(of, 0)], of) if table.known.rows else of
+    alike = pool.alike.copy()
+    alike[pool.records] = alike_in(pool.alike[pool.records], what)
+    return replace(pool, alike=alike)
 
 
 def _unknown(before: AllPersons, table: Table) -> AllPersons:

@@ -53,8 +53,9 @@ def composed_with(
     scale
         Of noise, that of each record.
     """
-    # the same rows once more tell nothing
-    others = [one for one in earlier if one.ledger is None or one.ledger != own]
+    # the same rows of the same data once more tell nothing; of other data they may be another person's
+    same = (own, terms.dataset_id)
+    others = [one for one in earlier if one.ledger is None or (one.ledger, one.dataset_id) != same]
     opaque = spec["method"] in OPAQUE or any(one.method in OPAQUE for one in earlier)
     lost = [one for one in others if one.ledger is None and one.method not in OPAQUE]
     family = Family(dataset, spec, own, [one for one in others if one.ledger is not None], terms, scale)
@@ -145,7 +146,8 @@ def finding(
     demanded = _demanded(spec)
     counted = earlier or (terms.persons and spec.get("person") is None)  # a first one composes with nothing
     limit = max([*demanded, *([limit_of(spec)] if counted else [])], default=0.0)
-    if composition.k >= limit * (1 - _CALIBRATED):
+    counted_exactly = composition.k.is_integer()  # persons and rows; only what fits noise is an expectation
+    if composition.k >= (limit if counted_exactly else limit * (1 - _CALIBRATED)):
         return None
     below = composition.overlay_below
     shares = f"; {below:.1%} of the persons are among fewer than {limit_of(spec):g}" if below else ""

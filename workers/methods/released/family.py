@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.tables.composition import ABSENT, Composed, CompositionRequest, Placed, compose
+from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Placed, compose
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
@@ -159,11 +159,11 @@ class Family:
     def composed(self, rng: np.random.Generator) -> Left:
         """What all releases leave together."""
         answers = [
-            Left(_of_persons(compose(request := self._request(one), rng=rng), request), one.untold, one.new, one.left)
-            for one in all_persons(
+            Left(_of_persons(compose(request, rng=rng), request), _unplaced(request), one.new, one.left)
+            for one, request in ((one, self._request(one)) for one in all_persons(
                 Known(self._cells), self._alike(), [one.table for one in self._before],
                 Asked(self._terms.persons, self._terms.columns),
-            )
+            ))
         ]  # fmt: skip
         return min(answers, key=_least)
 
@@ -242,6 +242,15 @@ def _extended(places: IntArray, number: int) -> IntArray:
     return np.concatenate([places, np.full(number - len(places), ABSENT, dtype=np.int64)])
 
 
+def _unplaced(request: CompositionRequest) -> int:
+    """Persons of whom it is not known where they were in some release: of today's, or where these are, of others."""
+    places = [*(one.places for one in request.releases), *request.presence]
+    if not places:
+        return 0
+    lost = np.logical_or.reduce([one == UNPLACED for one in places])
+    return int(np.count_nonzero(lost[: request.today]) or np.count_nonzero(lost))
+
+
 def _of_persons(found: Composed, request: CompositionRequest) -> Composed:
     """The records that fit noisy rows as persons: as few of these as can have so many rows."""
     if found.expected is None or request.persons is None:
@@ -271,7 +280,7 @@ def _table(one: Earlier) -> tuple[str, str]:
 def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[Told, ...]]:
     """What is known of the records of a table, and what its releases told of them; nothing: they are not known."""
     first = releases[0]
-    if first.dataset is not None and all(_fits(one, first.dataset) for one in releases):
+    if first.dataset is not None and _is_table_of(first.dataset, releases):
         original = Originals(first.dataset)
         told = [
             told_of_copy(original, first.dataset, read_ledger(one.ledger), scale=_kept_scale(one, first.dataset))
@@ -282,14 +291,22 @@ def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[Told
     if any(one.persons is None for one in releases):
         return Known(None), ()
     kept = [read_fingerprints(one.persons) for one in releases if one.persons is not None]
+    if len({one.under for one in kept}) > 1:  # each key puts the records in an order of its own
+        return Known(None), ()
     ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
     return Known(None, kept[0], first.key), tuple(map(told_of_fingerprints, kept, ledgers))
 
 
-def _fits(release: Earlier, dataset: Path) -> bool:
-    """Whether a typed copy has what the release is about: the file may have been read otherwise when it came again."""
-    ledger = None if release.ledger is None else read_ledger(release.ledger)
-    return ledger is None or set(columns_of(dataset)) >= {*ledger.names, *ledger.keep}
+def _is_table_of(dataset: Path, releases: Sequence[Earlier]) -> bool:
+    """Whether a typed copy has the records that releases were made from, as far as fingerprints of these are kept.
+
+    The file may have been read otherwise when it came again.
+    """
+    ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
+    if not set(columns_of(dataset)).issuperset(name for one in ledgers for name in (*one.names, *one.keep)):
+        return False
+    first = releases[0]
+    return first.persons is None or read_fingerprints(first.persons).order_in(Cells(dataset, first.key)) is not None
 
 
 def _kept_scale(release: Earlier, dataset: Path) -> FloatArray | None:

@@ -29,6 +29,8 @@ from workers.frames.persons import Cells, Fingerprints
 _COMMON: Final = 0.5
 #: By so many bits a map must be more than chance: one between columns of different names, and all maps together.
 _BITS, _ALL_BITS = 20.0, 5.0
+#: Standard deviations beyond which values of records with the same id have something in common.
+_SURE: Final = 4.0
 #: Ways to recode that are followed at once.
 _MAPS: Final = 4
 
@@ -185,7 +187,10 @@ def _by_cells(x: Cells, y: Cells, mine: Known, theirs: Known, asked: Asked) -> I
     equal = _by_fingerprint(x, {name: y.fingerprint(name) for name in y.names}, asked.columns)
     named = _by_name(x, y, equal, asked.columns)
     rows = {**equal, **named}
-    yield from _by_person(mine, theirs, asked, (x.keys(list(rows.values())), y.keys(list(rows))))
+    by_person = _by_person(mine, theirs, asked, (x.keys(list(rows.values())), y.keys(list(rows))))
+    ids = {one for name, own in asked.persons.items() for one in (name, own)}
+    values = {name: own for name, own in rows.items() if name not in ids and own not in ids}
+    yield from (keys for keys in by_person if not _given_anew(keys[0], x, y, values))
     same = {name: name for name in y.names if name in x.names and name not in {*rows, *rows.values()}}
     same = same if equal else {}  # numbers of rows alone say nothing: all tables have them
     for pairs in ({**equal, **same}, equal) if same else (equal,):
@@ -210,6 +215,52 @@ def _by_person(x: Known, y: Known, asked: Asked, rows: tuple[IntArray, ...]) -> 
             x_keys.insert(0, _together(mine[name], rows[0]))
             y_keys.insert(0, _together(theirs[name], rows[1]))
         yield [Keys(tuple(x_keys), tuple(y_keys), certain=True)]
+
+
+def _given_anew(ids: Keys, x: Cells, y: Cells, columns: Mapping[str, str]) -> bool:
+    """Whether ids are not the persons' own but of each file: records that have the same one have nothing in common.
+
+    Parameters
+    ----------
+    ids
+        Keys of the persons, last.
+    x, y
+        The tables.
+    columns
+        By the names of `y`, columns whose values are the same, all of them or most: of persons who are the same some
+        agree, or rise and fall together, more often than by chance.
+    """
+    mine, theirs = _single(ids.x[-1]), _single(ids.y[-1])
+    _, at, there = np.intersect1d(ids.x[-1][mine], ids.y[-1][theirs], assume_unique=True, return_indices=True)
+    at, there = mine[at], theirs[there]
+    if not columns or len(at) < _COMMON * min(x.rows, y.rows):
+        return False  # nothing to see it by: most persons have several records
+    return not any(_related(x.hashes(own)[at], y.hashes(name)[there]) for name, own in columns.items()) and not any(
+        _related_in_order(x.codes(own)[at], y.codes(name)[there]) for name, own in columns.items()
+    )
+
+
+def _single(ids: IntArray) -> IntArray:
+    """The records whose id is theirs alone."""
+    _, first, times = np.unique(ids, return_index=True, return_counts=True)
+    single: IntArray = first[times == 1].astype(np.int64)
+    return single
+
+
+def _related(a: Hashes, b: Hashes) -> bool:
+    """Whether values agree more often than those of any two records would."""
+    values, code = np.unique(np.concatenate([a, b]), return_inverse=True)
+    shares = [np.bincount(one, minlength=len(values)) / len(a) for one in np.split(code, [len(a)])]
+    chance = float(shares[0] @ shares[1])
+    room = min(_SURE * np.sqrt(chance * (1 - chance) / len(a)), 0.9 * (1 - chance))
+    return bool((a == b).mean() - chance > room)
+
+
+def _related_in_order(a: IntArray, b: IntArray) -> bool:
+    """Whether values rise and fall together more than those of any two records would."""
+    if not (np.ptp(a) and np.ptp(b)):
+        return False
+    return bool(abs(np.corrcoef(a, b)[0, 1]) > min(_SURE / np.sqrt(len(a)), 0.9))
 
 
 def _called(y: Known, persons: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -300,7 +351,7 @@ def _recoded(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, s
     for name in y.names:
         if name in equal:
             continue
-        for own in _candidates(x, name, taken, given):
+        for own in _candidates(x, y, name, taken, given):
             more = _accepted(ways, x, y, (name, own), sure=own in (name, given.get(name)), coarser=name in given)
             if 0 < len(more) <= _MAPS:  # all of them are followed, or none
                 ways = more
@@ -309,11 +360,12 @@ def _recoded(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, s
     return [one for one in ways if one.bits >= _ALL_BITS]
 
 
-def _candidates(x: Cells, name: str, taken: set[str], given: Mapping[str, str]) -> list[str]:
-    """Columns that may be an earlier one recoded, its own name first."""
+def _candidates(x: Cells, y: Cells, name: str, taken: set[str], given: Mapping[str, str]) -> list[str]:
+    """Columns that may be an earlier one recoded, its own name first: their values occur as often."""
     if name in given:
         return [given[name]] if given[name] in x.names and given[name] not in taken else []
     free = [one for one in x.names if one not in taken and one not in given.values()]
+    free = [one for one in free if x.occurrences(one) == y.occurrences(name)]
     return sorted(free, key=lambda one: one != name)
 
 

@@ -124,14 +124,12 @@ def write_told(
 
 def scale_of(known: Fingerprints, cells: Cells) -> FloatArray | None:
     """The noise of each record of a typed copy, from what is kept of them in another order; None where it is not."""
-    if known.scale is None or known.rows != cells.rows:
+    order = None if known.scale is None else known.order_in(cells)
+    if known.scale is None or order is None:
         return None
-    whole = cells.keys(sorted(known.columns)) if set(known.columns) <= set(cells.names) else None
-    if whole is None or not np.array_equal(np.sort(whole), known.whole):
-        return None
-    found = np.empty_like(known.scale)
-    found[np.argsort(whole, kind="stable")] = known.scale
-    return found
+    scale = np.empty_like(known.scale)
+    scale[order] = known.scale
+    return scale
 
 
 def linked_scale(release: Path, names: Sequence[str], link: Path, dataset: Path) -> FloatArray:
