@@ -23,6 +23,8 @@ from tests.jobs.service import Service, body
 
 #: Stands wherever something restricted does.
 SECRET = "planted 7771.25"
+#: A number so long that no identifier or time holds its digits by chance.
+NUMBER = 777_177_717_771
 
 
 def storage_of(service: Service) -> Storage:
@@ -89,7 +91,7 @@ def test_nothing_restricted_is_left_of_a_deleted_job(service: Service, keeper: A
     assert set(rows_with(service.database, SECRET)) >= {"job", "provenance"}, "the test can fail"
     assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 204
     assert rows_with(service.database, SECRET) == []
-    assert rows_with(service.database, "7771") == []
+    assert rows_with(service.database, str(NUMBER)) == []
     assert stored(service, f"jobs/{job_id}/") == []
     for part in ("", "/result", "/provenance", "/events"):
         assert keeper.get(f"/v1/jobs/{job_id}{part}").status_code == 404
@@ -217,13 +219,13 @@ def test_the_reading_of_an_upload_and_others_jobs_are_not_there(service: Service
 def test_a_question_can_be_deleted_before_it_is_forgotten(service: Service, keeper: Any) -> None:
     _, release_id = published(service, service.dataset())
     asked = keeper.post(
-        f"/v1/releases/{release_id}/count", json={"queries": [{"age": [7771, 7772]}]},
+        f"/v1/releases/{release_id}/count", json={"queries": [{"age": [NUMBER, NUMBER + 1]}]},
         headers={"Prefer": "respond-async"},
     )  # fmt: skip
     job_id = asked.json()["id"]
-    service.finish(service.claim(job_id), whole=b'{"counts":[7771]}')
+    service.finish(service.claim(job_id), whole=f'{{"counts":[{NUMBER}]}}'.encode())
     assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 204
-    assert rows_with(service.database, "7771") == []
+    assert rows_with(service.database, str(NUMBER)) == []
     assert keeper.delete(f"/v1/releases/{release_id}").status_code == 204
 
 
