@@ -41,7 +41,9 @@ class EvolutionSearch(Contract):
     generations: int = Field(default=100, strict=True, ge=1, le=100_000, description="Generations of a run.")
     runs: int = Field(default=10, strict=True, ge=1, le=1_000, description="Independent evolutions.")
     diversity: bool = Field(
-        default=True, strict=True, description="False: the letter of the paper, whose runs resemble each other."
+        default=True,
+        strict=True,
+        description="False: the paper's evolution, whose runs resemble each other, but for `guard` in its fitness.",
     )
 
     @model_validator(mode="after")

@@ -208,8 +208,8 @@ class SwapsSpec(ReleasingSpec):
         min_length=1,
         max_length=20,
         description="Alphas at which masked places must not stand out, nor by those who almost reach the model's own, "
-        "nor by who fits many rules or the most confident ones. The model's alpha alone, with `decoys` 0, is the "
-        "paper's letter.",
+        "nor by who fits many rules or the most confident ones. The model's alpha alone, with `decoys` 0, masks "
+        "what the paper masks, by its search with one more operator: partners are sought in all targets too.",
     )
     decoys: float = Field(
         default=0.1,

@@ -1,4 +1,7 @@
-"""Later releases of a series: what their base decides about what can be made from it alone (science.md section 6)."""
+"""Later releases of a series: what their base decides about what can be made from it alone.
+
+Source: science.md section 6, "A series is post-processing".
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

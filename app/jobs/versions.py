@@ -1,4 +1,7 @@
-"""New versions of data in the boxes of an earlier release: what both decide about what can be made (science.md 6)."""
+"""New versions of data in the boxes of an earlier release: what both decide about what can be made.
+
+Source: science.md section 6, "New versions of the data".
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

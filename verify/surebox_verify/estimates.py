@@ -104,8 +104,9 @@ def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT
 
     Notes
     -----
-    science.md sections 1 and 5. Shares, counts, means within a set and quantiles in closed form. The ranges are about
-    the records that have the statistic's columns; none where no record has them.
+    science.md section 1, "Guaranteed ranges" and section 5, "Shares, cells, means within a set, quantiles". Shares,
+    counts, means within a set and quantiles in closed form. The ranges are about the records that have the statistic's
+    columns; none where no record has them.
     """
     reading = readings.of(statistic.of)
     values = len(statistic.of) * len(reading.boxes.counts)

@@ -1,4 +1,6 @@
-"""Records as keyed fingerprints: who was where in a release, which its family keeps beyond its data (science.md 10).
+"""Records as keyed fingerprints: who was where in a release, which its family keeps beyond its data.
+
+Source: science.md section 6, "The ledger" and "Placing persons".
 
 What is written here is personal data, as restricted as the data are: who holds the key finds a person whose values he
 knows. It is erased with the family, and so is the key.

@@ -1,4 +1,6 @@
-"""J of a set of boxes, box by box and from the definitions of science.md section 5: the slow oracle of cores.
+"""J of a set of boxes, box by box and from the definitions: the slow oracle of cores.
+
+Source: science.md section 5, "Rare records".
 
 A box is a mapping: `c` records, `v` the weight of each, and of each column that it has two ends, or a set of values. A
 statistic is about the boxes that have its columns, each counting c v. Nothing of workers.algorithms is used.

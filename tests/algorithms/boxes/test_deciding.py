@@ -70,7 +70,7 @@ def test_they_are_the_same_wherever_the_outermost_records_lie(seed: int, several
 
 
 def test_a_rung_is_seldom_another_for_one_record() -> None:
-    """0.2 % of tables of 2,000 in science.md section 10: here one of many records near the middle is left out."""
+    """0.2 % of tables of 2,000 (science.md section 4, "The promise"): here one of many records near the middle goes."""
     flips = 0
     for seed in range(400):
         x = np.random.default_rng(seed).normal(size=(2000, 1))

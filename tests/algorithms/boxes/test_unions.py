@@ -109,7 +109,9 @@ def test_boxes_that_lack_other_values_are_not_united() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_number_of_later_releases_leaves_k_persons_and_l_values(seed: int) -> None:
-    """The theorem of science.md section 6: an adversary who knows every record joins all releases of a series.
+    """An adversary who knows every record joins all releases of a series.
+
+    The theorem of science.md section 6, "A series is post-processing".
 
     He knows which box of the base a record is in, and of every later release which union that box went into. Persons
     whom all releases place alike are his candidates; an independent release of the same people leaves him fewer.

@@ -5,7 +5,7 @@ Notation
 x : (N, n), record p in row p, column i in the column's unit.
 w : (N,), weight of each record, any positive total (default 1 each); divided by the total below.
 E : (n,), sum w x.                      (XK slide 4; XF slide 13)
-C : (n, n), sum w (x - E)(x - E)^T, divisor N: the population form (science.md section 1).
+C : (n, n), sum w (x - E)(x - E)^T, divisor N: the population form (science.md section 1, "Statistics and influences").
 f : N / (N - ddof), by which variances and covariances of the sample form (ddof 1) exceed C.
 """
 

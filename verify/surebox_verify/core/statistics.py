@@ -10,7 +10,7 @@ T : one component of a statistic, a function of E and C. A regression has 1 + q 
 g : (m,), dT/dE over the m columns of the statistic, in their order.
 G : (m, m) symmetric, dT = g . dE + sum_ab G_ab dC_ab.
 
-Every derivative of science.md section 1 follows from g and G, because N dE_i/dx_i = 1 and
+Every derivative of science.md section 1, "Statistics and influences", follows from g and G, because N dE_i/dx_i = 1 and
 N dC_ab/dx_i = [a = i] u_b + [b = i] u_a with u = x - E:  b_i(x) = g_i + 2 sum_j G_ij u_j.
 """
 
@@ -237,7 +237,7 @@ def components(statistic: Statistic, moments: Moments) -> tuple[Component, ...]:
 
     Notes
     -----
-    science.md section 1, table; XK slides 3 and 7. O(q^3) for a regression with q predictors.
+    science.md section 1, "Statistics and influences"; XK slides 3 and 7. O(q^3) for a regression with q predictors.
     """
     of = np.array(statistic.of)
     mean = moments.mean[of]

@@ -154,8 +154,9 @@ def _pull(mu: float, lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[
 def least_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple[float, float]:
     """Certain lower bound of V's minimum, and the value reached.
 
-    min_x V = min_mu (1/W) sum m dist(mu, [lo, hi])^2 =: min f (science.md section 1: the fixed point of
-    E = mean(clip(E, lo, hi))). f is convex with f' = 2 pull / W, so f(mu*) >= f(mu) - 2 |pull(mu)| |mu* - mu| / W.
+    min_x V = min_mu (1/W) sum m dist(mu, [lo, hi])^2 =: min f
+    (science.md section 1, "Guaranteed ranges": the fixed point of E = mean(clip(E, lo, hi))). f is convex with
+    f' = 2 pull / W, so f(mu*) >= f(mu) - 2 |pull(mu)| |mu* - mu| / W.
     """
     mu = _pulled_nowhere(lower, upper, mass)
     distance = np.maximum(np.maximum(lower - mu, mu - upper), 0.0)
@@ -204,7 +205,8 @@ def _largest_variance(lower: FloatArray, upper: FloatArray, mass: Mass) -> tuple
     """Certain upper bound of V's maximum, and the value that the vertex assignment reaches.
 
     max_x V = max_x min_mu <= min_mu (1/W) sum m max((lo - mu)^2, (hi - mu)^2); any mu gives a certain bound, the best
-    one is where mu equals the mean of the far ends, found in one sort by midpoints (science.md section 1).
+    one is where mu equals the mean of the far ends, found in one sort by midpoints (science.md section 1, "Guaranteed
+    ranges").
     """
     middle = 0.5 * (lower + upper)
     by_middle = np.argsort(middle, kind="stable")

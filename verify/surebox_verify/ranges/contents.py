@@ -9,8 +9,8 @@ s = c (mu - m), between s_lo and s_hi;  q = floor(s / w), r = s - q w.
 A, B, D : sums over a box of (x - mu_x)^2, (y - mu_y)^2 and (x - mu_x)(y - mu_y), over c.
 
 Given s, sum (x - m)^2 is at most q w^2 + r^2, with q records at M, one at m + r, the others at m (sharp; science.md
-section 5). It is convex in s between multiples of w and falls below the chord, so its largest value less something
-linear is at s_lo, s_hi or a multiple of w between them. Likewise sum (x - m_x)(y - m_y) is at most
+section 5, "Means inside boxes"). It is convex in s between multiples of w and falls below the chord, so its largest
+value less something linear is at s_lo, s_hi or a multiple of w between them. Likewise sum (x - m_x)(y - m_y) is at most
     C(s_x, s_y) = min(q_x, q_y) w_x w_y + (r_x w_y if q_x < q_y, w_x r_y if q_x > q_y, else r_x r_y),
 bilinear between multiples, so D has its extremes at those points; its least value is that of (x, -y).
 Variance: max_x V <= min_mu of the largest mean of (x - mu)^2, the least is that of the means alone. Pairs: the mean of

@@ -11,7 +11,8 @@ optimum theta  n_b = most_b where hi_b > theta, else least_b: one sort by hi, th
 while they exceed the mean so far. In a box with *attained* ends (tight) one record is at lo: where all c records are
 in A the last of them has the value lo, else that record is outside. For any theta
     mean <= theta + max_n (sum w n (hi - theta)) / sum w n,
-which is certain whatever rounding did to theta. The least mean is that of -y. (science.md section 5, third row.)
+which is certain whatever rounding did to theta. The least mean is that of -y. (science.md section 5, "Shares, cells,
+means within a set, quantiles".)
 """
 
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ def with_masses(column: BoxColumn, lower: FloatArray, upper: FloatArray, mass: M
 
     Notes
     -----
-    science.md section 10, "Weights of a survey". O(B log B) for each of some 200 values of mu.
+    science.md section 5, "Weights of a survey". O(B log B) for each of some 200 values of mu.
     """
     mean = mean_of(lower, upper, mass)
     least = _least_variance(column.lower, column.upper, mass)

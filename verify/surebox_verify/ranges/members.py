@@ -10,8 +10,8 @@ least_b, most_b : (B,), records of the box in A: every whole number between them
 
 In *cells* records choose independently among S, and P is S where that is one value. In tight boxes every value of a
 nominal set, and both ends of a range, are *attained*: P is S, or the ends. A box with S within A has all c records in
-A, one with S outside A none; else at least |P and A| and at most c - |P not in A| (science.md section 5, the first two
-rows of the table).
+A, one with S outside A none; else at least |P and A| and at most c - |P not in A| (science.md section 5, "Shares,
+cells, means within a set, quantiles").
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,8 @@
 
 Notation
 --------
-C : covariances of the predictors, c : with the target; each within its certain range (science.md section 1).
+C : covariances of the predictors, c : with the target; each within its certain range (science.md section 1, "Guaranteed
+    ranges").
 beta : the solution of C beta = c.  R : the inverse of C at the middle of the ranges.
 
 beta = R c + (I - R C) beta. Where the largest row sum rho of |I - R C| over the ranges is below 1, every |beta_i| is at
@@ -32,7 +33,7 @@ def moment_regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
 
     Notes
     -----
-    science.md section 10, "Weights of a survey". As many covariances as pairs of columns.
+    science.md section 5, "Weights of a survey". As many covariances as pairs of columns.
     """
     n = len(columns)
     low, high = np.zeros((n, n)), np.zeros((n, n))

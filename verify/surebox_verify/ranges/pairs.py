@@ -43,7 +43,7 @@ def covariance_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range:
 
     Notes
     -----
-    science.md section 1, guaranteed ranges; within |C| <= sigma_x sigma_y. O(B effort).
+    science.md section 1, "Guaranteed ranges"; within |C| <= sigma_x sigma_y. O(B effort).
     """
     return RangeSteps(covariance_work(x, y, effort), 2 * len(x.lower)).finish()[0]
 
@@ -74,7 +74,7 @@ def correlation_range(x: BoxColumn, y: BoxColumn, effort: int = EFFORT) -> Range
 
     Notes
     -----
-    science.md section 1, guaranteed ranges. O(B effort).
+    science.md section 1, "Guaranteed ranges". O(B effort).
     """
     return RangeSteps(correlation_work(x, y, effort), 2 * len(x.lower)).finish()[0]
 

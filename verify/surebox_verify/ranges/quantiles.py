@@ -8,8 +8,8 @@ quantile : the least value x with F(x) >= p, F the share (by weight) of the reco
 lo_b, hi_b, c_b : (B,), bounds and records of box b.
 
 A quantile is monotone in every value, so its range is from the quantile of the lower bounds to that of the upper ones;
-with attained ends (tight boxes) one record of each box is at its other end. Both ends are reached. (science.md section
-5, fourth row of the table.)
+with attained ends (tight boxes) one record of each box is at its other end. Both ends are reached. (science.md
+section 5, "Shares, cells, means within a set, quantiles".)
 """
 
 import math

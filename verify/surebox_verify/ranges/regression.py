@@ -49,7 +49,7 @@ def regression_ranges(columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> t
 
     Notes
     -----
-    XK slide 3; science.md section 1, guaranteed ranges. O(B q^2 effort).
+    XK slide 3; science.md section 1, "Guaranteed ranges". O(B q^2 effort).
     """
     return RangeSteps(regression_work(columns, effort), len(columns) * len(columns[0].lower)).finish()
 

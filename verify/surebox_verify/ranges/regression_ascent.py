@@ -117,7 +117,7 @@ def climb(products: Products, asked: Asked, start: FloatArray, seen: Seen) -> Re
 
     Notes
     -----
-    science.md section 1, "inner by ascent". A few passes.
+    science.md section 1, "Guaranteed ranges": inner by ascent. A few passes.
     """
     best = Reached(-np.inf, start)
     first, here = asked.value(start), start

@@ -74,7 +74,7 @@ def certain_end(
 
     Notes
     -----
-    XK slide 3; science.md section 1, "outer by branch and bound". O(B q passes).
+    XK slide 3; science.md section 1, "Guaranteed ranges": outer by branch and bound. O(B q passes).
     """
     space = half_space(found.moments, asked.index, asked.sign, asked.references, found.value)
     if space is None or passes <= 0:

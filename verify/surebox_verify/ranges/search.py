@@ -80,8 +80,8 @@ def climb(pair: Pair, objective: Objective, start: Moments) -> Generator[int, No
 
     Notes
     -----
-    science.md section 1, "inner by alternating vertex ascent", both columns at once. O(B) for each of _CLIMB planes at
-    most.
+    science.md section 1, "Guaranteed ranges": inner by alternating vertex ascent, both columns at once. O(B) for each
+    of _CLIMB planes at most.
     """
     first = best = Reached(objective.value(start), start)
     here = start

@@ -7,8 +7,8 @@ w_b : (B,), weight of each record of the box (ranges.mass).  v_r : (N,), weights
 share : sum of the weights of the records in the set over the sum of all.
 
 Both ends are reached: records choose independently, and every whole number between least and most can be had. In a
-cross-table that holds for each cell, not for all of them together. (science.md section 5, the first two rows of the
-table.)
+cross-table that holds for each cell, not for all of them together. (science.md section 5, "Shares, cells, means within
+a set, quantiles".)
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def share_range(members: Members, mass: Mass) -> Range:
 
     Notes
     -----
-    science.md section 5. O(B).
+    science.md section 5, "Shares, cells, means within a set, quantiles". O(B).
     """
     low, high = mass.ends or (mass.of_record, mass.of_record)
     if mass.ends is None:
@@ -89,7 +89,7 @@ def share_range_of_rows(members: Members, box: IndexArray, weights: FloatArray) 
     Notes
     -----
     Which row of a box has which value is not published: the least is had with the smallest weights in the set, the most
-    with the smallest outside it (science.md section 5). O(N log N).
+    with the smallest outside it (science.md section 5, "Shares, cells, means within a set, quantiles"). O(N log N).
     """
     order = np.lexsort((weights, box))
     starts = np.concatenate([[0], np.cumsum(members.counts.astype(np.int64))[:-1]])

@@ -45,7 +45,7 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
 
     Notes
     -----
-    science.md section 1: "split in whole numbers between both ends (records of a box are exchangeable)". O(T).
+    science.md section 1, "Guaranteed ranges": boxes split in whole numbers between both ends. O(T).
     """
     x, y = pair.x, pair.y
     at = plane.touched

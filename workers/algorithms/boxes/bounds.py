@@ -5,10 +5,10 @@ Notation
 lower, upper : (B, n), box b is the product of [lower_i, upper_i), closed where upper_i is the outer bound.
 domain : (n,) pairs of declared bounds, or None where none is declared.
 
-Privacy (science.md section 1, *Cells*): a cut at the midpoint of a gap gives whoever knows one neighbour the other
-one; so each cut is a random point strictly inside its open gap (boxes.places), and a gap without a float inside is
-never cut (boxes.kernels). Boxes are numbered by their published bounds, so that numbers tell nothing of the order of
-records or of cuts.
+Privacy (science.md section 1, "Cells"): a cut at the midpoint of a gap gives whoever knows one neighbour the other
+one; so each cut is a random point strictly inside its open gap (partition.places), and a gap without a float inside is
+never cut (partition.kernels). Boxes are numbered by their published bounds, so that numbers tell nothing of the order
+of records or of cuts.
 """
 
 from collections.abc import Sequence

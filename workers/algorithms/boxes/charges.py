@@ -6,7 +6,7 @@ p_A : share of the records with a value in A, not below k/N (nor above 1 - k/N):
 mu_A : mean of y among them.  f(q) : density of x at its quantile q.  h : width of the window it is estimated in.
 v : design weight over its mean; all influences of a record are multiplied by it.
 
-science.md section 5, *Influence*:
+science.md section 5, "Influence":
 of a nominal column
 share of A : a set that has values in A and others costs omega; of one value v: omega_v wherever v is in a set of more.
 cell (u, w) : in a set of the first column, on average over the records' second values, sum_w p_w omega_uw; and vice

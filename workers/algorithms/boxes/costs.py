@@ -125,7 +125,7 @@ def nominal_uncertainty(found: Sides, boxes: Boxes, share: FloatArray) -> float:
 
     Notes
     -----
-    science.md section 5: a record in S adds half of what S costs.
+    science.md section 5, "Influence": a record in S adds half of what S costs.
     """
     total = np.zeros(len(share))
     for sets, value, scores in zip(boxes.sets, found.value, found.score, strict=True):

@@ -8,7 +8,7 @@ E, C, sigma, rho : as in core.moments, over records whose values beyond the m-th
 
 Natural scales and influences go into every cut, so they say of all boxes what one record does to them. Winsorized, they
 are the same wherever the m - 1 outermost of a column lie beyond the m-th; on rungs, any other record moves them rarely,
-and then by a rung (science.md section 10):
+and then by a rung (science.md section 4, "Moments on rungs"):
 
 - sigma : the lowest rung of the ladder that is not below it, ten to a decade;
 - E : the nearest multiple of sigma / 4;

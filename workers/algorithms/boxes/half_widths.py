@@ -7,7 +7,7 @@ a_i(x) : (n,), influence of column i at x.  n : the columns that are not free.
 D_i = c / a_i,  c(x) = 1/2 (k / rho(x) prod_j a_j(x))^(1/n).   (XK slide 9, XF slide 8)
 Delta = n sum_p w_p c(x_p), w_p the record's weight, 1/N where not weighed: sum_p w_p sum_i a_i D_i at the optimum.
 
-Delta is a guide, not a bound (science.md section 1).
+Delta is a guide, not a bound (science.md section 1, "Half-widths around a point").
 """
 
 import numpy as np

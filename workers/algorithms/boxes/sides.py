@@ -7,7 +7,7 @@ d : nominal columns, numbered n to n + d - 1 wherever columns are counted togeth
 m_j : values in the codebook of nominal column j, coded 0 to m_j - 1.
 S_j(b) : set of values that box b leaves of nominal column j, a row of booleans.
 
-science.md section 5, "Nominal columns", "Whole numbers and dates", "Snug bounds".
+science.md section 5, "Nominal columns", "Whole numbers and dates" and "Snug bounds".
 """
 
 from dataclasses import dataclass, replace

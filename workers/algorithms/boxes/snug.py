@@ -11,7 +11,7 @@ no cut of a box goes through is drawn in likewise, or it would be published whol
 public: round values lie inside cells of the grid (on an unshifted one 91 % of Adult's capital gains were published as
 [0, 0]). In a column of whole multiples a step holds two of them at least.
 
-Privacy (science.md section 5, *Snug bounds*): a bound that moved says that `sharing` records of the box stand within a
+Privacy (science.md section 5, "Snug bounds"): a bound that moved says that `sharing` records of the box stand within a
 step of it. With `sharing` = 1 whoever knows all records but the outermost one has that one to a step; with 2 a bound
 moves only where two records share the step, so that the bound is where whoever knows all records but one could have
 put it by the other, unless these two are the outermost ones and he knows that one stands there.

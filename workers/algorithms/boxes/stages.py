@@ -1,7 +1,7 @@
 """One step of each stage of boxes.state: from records to influences, cuts, bounds, uncertainty and certificates.
 
-Notation as in core.influence and boxes.partition. A step does work in proportion to derivatives or row values visited,
-so that none takes longer than about half a second.
+Notation as in core.influence and partition.partition. A step does work in proportion to derivatives or row values
+visited, so that none takes longer than about half a second.
 """
 
 from dataclasses import replace

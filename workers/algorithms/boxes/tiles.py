@@ -146,7 +146,7 @@ def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Bo
 
     Notes
     -----
-    Anyone could round the bounds, so it costs nothing (science.md section 5).
+    Anyone could round the bounds, so it costs nothing (science.md section 5, "Whole numbers and dates").
     """
     lower, upper = boxes.lower.copy(), boxes.upper.copy()
     for i, step in enumerate(steps):

@@ -4,8 +4,10 @@ Notation
 --------
 D_i(b) : (B, n), half-widths of the boxes as published.
 b_i^c, a_i, omega_c, IF_c : as in core.influence.
-Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), in the statistic's unit.      (XK slide 6, science.md section 1)
-A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. (science.md section 1, dismissing)
+Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), in the statistic's unit.      (XK slide 6, science.md section 1,
+    "Half-widths around a point")
+A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. (science.md section 1, "Dismissing rare
+    records")
 """
 
 import numpy as np
@@ -50,7 +52,8 @@ def statistical_uncertainty(omega: FloatArray, deviations: FloatArray, confidenc
 
     Notes
     -----
-    The sum over statistics, not the root of squares: it is the one that bounds (science.md section 1).
+    The sum over statistics, not the root of squares: it is the one that bounds (science.md section 1, "Dismissing rare
+    records").
     """
     z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity
     return float(z * (omega @ deviations) / np.sqrt(records))

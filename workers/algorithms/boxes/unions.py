@@ -2,7 +2,7 @@
 
 Notation
 --------
-B, n, S_j(b) : as in `sides`; counts n_b, records of each box.
+B, n, S_j(b) : as in boxes.sides; counts n_b, records of each box.
 w_i(U) : side of the hull of a union U in column i, as a share of the side of all boxes; of nominal column j the share
     of the codebook that it leaves, |union of S_j| / m_j.
 cost(U) : n_U sum_i w_i(U): what a reader of the union loses.

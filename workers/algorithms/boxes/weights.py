@@ -45,7 +45,7 @@ def weight_intervals(
 
     Notes
     -----
-    science.md section 10, "Weights of a survey". O(N log N).
+    science.md section 5, "Weights of a survey". O(N log N).
     """
     counts = boxes.counts.astype(np.float64)
     total = np.bincount(boxes.box, weights=survey)

@@ -5,7 +5,7 @@ Notation
 s_i : rung number i; s_0 = 1, s_10 = 10, s_-10 = 0.1. Numbers of one or two significant digits (three at 3.15).
 
 A published scale that is solved for tells of whoever decides it how far the others are; a rung tells a quarter more or
-less of it (science.md section 3).
+less of it (science.md section 3, "Published scales identify records").
 """
 
 import math

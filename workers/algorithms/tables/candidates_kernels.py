@@ -1,4 +1,4 @@
-"""Rows of several releases that agree in what they keep, record by record. Notation: `candidates`."""
+"""Rows of several releases that agree in what they keep, record by record. Notation as in tables.candidates."""
 
 import numpy as np
 

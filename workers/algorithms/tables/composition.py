@@ -1,4 +1,4 @@
-"""What several releases tell together of the same persons (science.md section 6).
+"""What several releases tell together of the same persons (science.md section 6, "Composed k").
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""How many records of an overlay group fit the noisy rows of one of them. Notation: `composition`."""
+"""How many records of an overlay group fit the noisy rows of one of them. Notation as in tables.composition."""
 
 import math
 

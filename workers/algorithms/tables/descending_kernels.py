@@ -1,4 +1,7 @@
-"""Every record led on its own down the cuts that divide boxes. Notation: `locating` and `locating_kernels`."""
+"""Every record led on its own down the cuts that divide boxes.
+
+Notation as in tables.locating and tables.locating_kernels.
+"""
 
 import numpy as np
 

@@ -6,7 +6,8 @@ x, y : keys of the records of two tables of the same persons: equal where what b
 alike : of each record, what else is known of it, here or there; records of one key that are alike are as good as
     each other: whichever of them is paired with whichever of the other table, the same is composed.
 A key with a records here and b there pairs min(a, b) of them. The pairs tell who is who unless records that are not
-alike are left to choose from on a side where a choice remains (science.md section 10): then nobody of it is placed.
+alike are left to choose from on a side where a choice remains (science.md section 6, "Placing persons"): then nobody of
+it is placed.
 """
 
 from dataclasses import dataclass

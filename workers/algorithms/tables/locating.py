@@ -1,4 +1,6 @@
-"""In which published box a record lies: by geometry, for links to records are not kept (science.md section 6).
+"""In which published box a record lies: by geometry, for links to records are not kept.
+
+Source: science.md section 6, "The ledger".
 
 Notation
 --------

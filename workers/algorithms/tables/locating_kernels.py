@@ -1,4 +1,4 @@
-"""Boxes divided by cuts once; `descending_kernels` leads records down them. Notation: `locating`.
+"""Boxes divided by cuts once; `descending_kernels` leads records down them. Notation as in tables.locating.
 
 ends : (B, 2 n), lower bounds of boxes, then upper ones.
 words : (B, .), the sets of all nominal columns side by side, bit by bit; start : (m + 1,) where those of each begin.

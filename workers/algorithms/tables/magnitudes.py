@@ -7,7 +7,7 @@ x_1 >= x_2 >= ... : what its contributors give to it, a contributor's records to
 p %-rule : x_1 can be estimated by the second within p %: X - x_1 - x_2 < p/100 x_1.
 dominance (n, k) : x_1 + ... + x_n > k % of X.
 
-Hundepool et al., Statistical Disclosure Control (2012), section 4.2. Contributions are taken by size; of both signs
+Hundepool et al. 2012, section 4.2. Contributions are taken by size; of both signs
 together the rules know nothing.
 """
 

@@ -9,7 +9,7 @@ neighbourhood of a class : the records that agree with it in every column. Where
     of equivalence any more: neighbourhoods overlap.
 entries : (class, value, how many of the neighbourhood have it), class by class, values ascending.
 
-science.md section 7, *table*: `missing` own_value or matches_anything.
+science.md section 7, "Table": `missing` own_value or matches_anything.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ marketer : he matches all records: the expected share that he gets right is the 
 highest, average, share above tau : of the records' risks; the journalist's average is the larger of
     G / sum F_g and 1/n sum f_g / F_g.
 
-El Emam, Guide to the De-Identification of Personal Health Information (2013), chapters 16 and 17.
+El Emam 2013, chapters 16 and 17.
 """
 
 from dataclasses import dataclass

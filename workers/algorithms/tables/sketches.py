@@ -1,4 +1,4 @@
-"""By what the same rows are recognised, without keeping them (science.md section 6).
+"""By what the same rows are recognised, without keeping them (science.md section 6, "What is the same data").
 
 Notation
 --------

@@ -65,7 +65,7 @@ def sides_told(shown: Shown, boxes: Boxes) -> dict[str, Any]:
 
     Notes
     -----
-    science.md section 5: NCP is width/range, or |S|/m, 0 if |S| = 1. Rows without a value do not count.
+    science.md section 5, "Influence": NCP is width/range, or |S|/m, 0 if |S| = 1. Rows without a value do not count.
     """
     mean_width, determined, ncp = {}, {}, {}
     for index, name in enumerate(shown.numeric):

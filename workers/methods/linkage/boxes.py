@@ -5,7 +5,7 @@ the fits, ties counting, is their number, and its posterior (AG eq. 3) one in so
 number is at least k; with another file it may be anything, 0 included: nobody fits then. Where kept columns count, the
 candidates of a row are those with its kept values.
 
-science.md section 3, *Linkage audit* (for boxes the number of candidates per record).
+science.md section 3, "Linkage audit" (for boxes the number of candidates per record).
 """
 
 from collections.abc import Mapping

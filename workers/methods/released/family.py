@@ -1,4 +1,7 @@
-"""All that was published of a family, composed: every person of all tables in every release (science.md 6, 10)."""
+"""All that was published of a family, composed: every person of all tables in every release.
+
+Source: science.md section 6, "Composed k" and "Placing persons".
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,6 @@
-"""Which records of two tables of a family are the same persons' (science.md section 10): by ids, rows, fingerprints.
+"""Which records of two tables of a family are the same persons': by ids, rows, fingerprints.
+
+Source: science.md section 6, "Placing persons".
 
 Ways are tried in turn, the surest first, until nobody is left of whom it cannot be told who he was:
 

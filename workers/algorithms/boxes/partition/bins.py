@@ -1,6 +1,6 @@
 """Cuts of nodes too large for a block: borders of equal bins compared by what they gain.
 
-Notation as in boxes.kernels and boxes.gain, and
+Notation as in partition.kernels and partition.gain, and
 --------
 bins : (64, 6, n), a `side` per bin; its row 3 starts with the number of records.
 cell : (2, n), of the node.

@@ -1,6 +1,6 @@
 """Partitions `fast` and `mondrian` where boxes must hold more than k records: cuts that both sides allow.
 
-Notation as in boxes.kernels, boxes.gain (index, span) and boxes.diversity (allowed).
+Notation as in partition.kernels, partition.gain (index, span) and partition.diversity (allowed).
 
 Axes are tried in the same order as without demands, and on each the same cut. Mondrian takes the next axis where it is
 not allowed: a strict cut is allowable only if both sides are k-anonymous and l-diverse (LeFevre, DeWitt, Ramakrishnan
@@ -8,8 +8,8 @@ not allowed: a strict cut is allowable only if both sides are k-anonymous and l-
 the one that leaves room for most boxes and, of those, is nearest to the middle. So a group of `mondrian` is left whole
 where no axis allows the median, one of `fast` where no axis that matters allows any cut.
 
-All records are one block, sorted along every axis once (boxes.optimal): what the sides of every place on an axis hold
-is then counted in one pass.
+All records are one block, sorted along every axis once (partition.optimal): what the sides of every place on an axis
+hold is then counted in one pass.
 """
 
 import numpy as np

@@ -1,13 +1,13 @@
 """Which cuts leave every box k records of each kept class it holds, and l values of each sensitive column (kernels).
 
-Notation as in boxes.gain, and
+Notation as in partition.gain, and
 --------
 kept : (N,) int32, class of each record by its kept columns (`count_keep`); empty where they do not count.
 codes : (N, s) int32, values of the sensitive columns, numbered; -1 where missing, which counts as no value.
 values, apart : (N, t) and (t,), columns whose l values must lie `apart` pairwise; NaN where missing.
 allowed : (m + 1,), 1 where a node of m records may be cut after p of them along the axis at hand.
 
-science.md section 1, l-diversity: it is counted. More records never have fewer values, so each column allows one run of
+science.md section 1, "l-diversity in boxes". More records never have fewer values, so each column allows one run of
 places; classes forbid places one by one.
 """
 

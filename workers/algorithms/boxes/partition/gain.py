@@ -1,6 +1,6 @@
 """Cuts chosen by what they gain: predicted uncertainty of both sides of every candidate (kernels).
 
-Notation as in boxes.kernels, and
+Notation as in partition.kernels, and
 --------
 s_i : (n,), mean(a_i) w_i of one side, w_i the width of its records: what its axis i costs uncut.
 L : floor(count / k), boxes that a side has room for.

@@ -12,7 +12,7 @@ child : (nodes,), its lower child; the upper one follows.  gap : (nodes, 2), nei
 cells : (waiting, 2, n), lower and upper bounds of the cell of each waiting node, its cuts in the middles of their gaps;
     inf and -inf where boxes have the bounds of their records, so that nothing is wider than these.
 waiting : nodes to be cut.  counters : [nodes made, nodes waiting, row values visited].
-v : (m,), values of one axis in one node (boxes.selection), as are r and *open* gaps.
+v : (m,), values of one axis in one node (partition.selection), as are r and *open* gaps.
 
 science.md section 1, "From half-widths to a real subdivision": the axis is the one of largest mean(a_i) width_i, which
 equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.

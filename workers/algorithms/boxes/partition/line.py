@@ -1,6 +1,6 @@
 """The best partition where one axis matters, by dynamic programming (kernel).
 
-Notation as in boxes.gain.
+Notation as in partition.gain.
 """
 
 import numpy as np

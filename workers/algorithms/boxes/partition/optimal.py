@@ -1,12 +1,12 @@
 """Partition `optimal`: a tree of cuts chosen by gain, with the best few candidates of small nodes tried out.
 
-Notation as in boxes.kernels and boxes.gain.
+Notation as in partition.kernels and partition.gain.
 
-Large nodes: both sides of the borders of 64 equal bins per axis are compared, in one pass per axis (boxes.bins). Nodes
-that fit a block are sorted along every axis once; sorted runs stay sorted as cuts divide them. From `reach` records
-down, the `breadth` cheapest candidates are each carried to the end by always taking the cheapest cut, and the one whose
-boxes cost least is taken: a policy rolled out is never worse than the policy itself (Bertsekas 1997). Where one axis
-matters the best partition is found by dynamic programming.
+Large nodes: both sides of the borders of 64 equal bins per axis are compared, in one pass per axis (partition.bins).
+Nodes that fit a block are sorted along every axis once; sorted runs stay sorted as cuts divide them. From `reach`
+records down, the `breadth` cheapest candidates are each carried to the end by always taking the cheapest cut, and the
+one whose boxes cost least is taken: a policy rolled out is never worse than the policy itself (Bertsekas 1997). Where
+one axis matters the best partition is found by dynamic programming.
 
 Nothing here depends on the order of records, but for ties in gain.
 """

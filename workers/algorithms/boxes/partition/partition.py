@@ -7,7 +7,7 @@ k : least records per box.
 a_i(x) range_i : (n,) or (N, n), what column i's whole range is worth to the statistics at a record, up to one common
     factor; 0 on a free axis. Only ratios between columns matter.
 
-Sources: science.md section 1 ("From half-widths to a real subdivision"); LeFevre et al. 2006 for `mondrian`.
+Sources: science.md section 1, "From half-widths to a real subdivision"; LeFevre et al. 2006 for `mondrian`.
 """
 
 from dataclasses import dataclass

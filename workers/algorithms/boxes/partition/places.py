@@ -21,7 +21,7 @@ process is a function of the key alone, of which only the cells that a gap asks 
 Places are drawn in steps of 2^-106 of a cell and rounded once. Cells do not depend on the data, so the last bits of a
 cut tell nothing of a or b; drawn in steps of the gap they would tell its width (Mironov 2012).
 
-Sources: science.md section 6, "A secret per column"; Maddison, Tarlow, Minka 2014 (A* sampling) for the process.
+Sources: science.md section 4, "Secrets of columns"; Maddison, Tarlow, Minka 2014 (A* sampling) for the process.
 """
 
 import numpy as np

@@ -26,7 +26,7 @@ def is_open(a: float, b: float) -> bool:
 
 @inner_kernel
 def middle(a: float, b: float) -> float:
-    """Where a cut of a gap is reckoned to lie: half-way. The cut itself is a random point (boxes.places)."""
+    """Where a cut of a gap is reckoned to lie: half-way. The cut itself is a random point (partition.places)."""
     return 0.5 * a + 0.5 * b
 
 

@@ -1,8 +1,8 @@
 """The arrays that the partition's kernels work on, named.
 
-Attributes are explained where the kernels' Notation stands (boxes.kernels, boxes.gain, boxes.diversity). Kernels take
-the arrays they need and not these tuples, but for `grow` and `grow_block`: every field of a tuple that is passed on
-costs compile time once more.
+Attributes are explained where the kernels' Notation stands (partition.kernels, partition.gain, partition.diversity).
+Kernels take the arrays they need and not these tuples, but for `grow` and `grow_block`: every field of a tuple that is
+passed on costs compile time once more.
 """
 
 from typing import Final, NamedTuple
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What both sides of a cut must hold beside k records (boxes.diversity)."""
+    """What both sides of a cut must hold beside k records (partition.diversity)."""
 
     labels: IndexArray
     need: IntArray
@@ -62,7 +62,7 @@ class Rules(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Room for the records of one large node, sorted along every axis, and for what is tried on them (boxes.gain)."""
+    """Room for one large node's records, sorted along every axis, and for what is tried on them (partition.gain)."""
 
     span: IntArray
     sorted: IndexArray

@@ -245,7 +245,7 @@ def count(
 
     Notes
     -----
-    science.md section 3, *Use*: an estimate and a certain [min, max]. O(Q B n) at most.
+    science.md section 3, "Use": an estimate and a certain [min, max]. O(Q B n) at most.
     """
     if lower.ndim != 2 or lower.shape != upper.shape or lower.shape[1] != ready.lower.shape[1]:
         msg = f"queries need both ends for {ready.lower.shape[1]} columns, got {lower.shape} and {upper.shape}"

@@ -1,4 +1,4 @@
-"""Crisp dismissal of rare records: which whole boxes to keep (science.md, section 1, "Dismissing rare records").
+"""Crisp dismissal of rare records: which whole boxes to keep (science.md section 1, "Dismissing rare records").
 
 Notation
 --------
@@ -78,7 +78,7 @@ def dismiss(g: FloatArray, counts: IntArray, *, statistical: float) -> Dismissal
     ordered, sizes = g[order], counts[order]
     records = np.cumsum(sizes)
     total = np.cumsum(ordered * sizes)
-    objective = total / records + statistical / np.sqrt(records)  # XF 9
+    objective = total / records + statistical / np.sqrt(records)  # XF slide 9
     last_of_equals = np.append(ordered[1:] > ordered[:-1], True)
     best = int(np.flatnonzero(last_of_equals)[np.argmin(objective[last_of_equals])])
     threshold = float(ordered[best])

@@ -2,8 +2,8 @@
 
 Notation as in rare.points and rare.shifted. No record is read: from the table of boxes follows the core, so a release
 that leaves the other boxes out tells at most what one tells that marks them (science.md section 5, "Rare records"). The
-boxes are those that the records as the search sees them would have (section 10): as published where they are cells of
-declared domains.
+boxes are those that the records as the search sees them would have (section 4, "The search sees winsorized values"): as
+published where they are cells of declared domains.
 """
 
 from collections.abc import Sequence

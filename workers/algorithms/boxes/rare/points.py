@@ -11,7 +11,7 @@ part : the statistics that go by the same boxes, those that have all of their co
 f_b : N v_b / M in the boxes of a part, 0 in the others.
 p_A, mu_A, p_uw : share of A, mean of y in A and share of a cell, at the centres, by c v.
 
-What a record of a box adds (science.md section 5, *Influence*), with everything at the centres:
+What a record of a box adds (science.md section 5, "Influence"), with everything at the centres:
 share of A : f omega D_A.
 cell (u, w) : f times, of the first column sum_u (sum_w p_w omega_uw) D_u, and vice versa of the second.
 mean of y in A : f omega z_A D_y / p_A, and f omega E|y - mu_A| D_A / p_A.

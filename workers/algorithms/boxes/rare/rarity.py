@@ -9,7 +9,7 @@ omega_C, a_i, IF_C : as in core.influence, at those moments.
 g_b : sum_i a_i(z_b) D_i(b), the privacy uncertainty that a record of the box adds (= n c).
 A : sum_C omega_C z sd(IF_C) over the centres, two digits; that of N records is A / sqrt(N).
 
-Privacy (science.md section 1, *c of a box*): a g that averages a_i over true values lets the weights be inverted.
+Privacy (science.md section 1, "c of a box"): a g that averages a_i over true values lets the weights be inverted.
 Whatever follows from g and A follows from boxes and counts, which are k-anonymous; of records only the k-th values of
 columns are used. Moments of a weighed release are published with it, and are also those of boxes that it leaves out:
 with centres as they stand they gave away the far bound of one (0.99 million for a record of 1.23 million). With centres
@@ -186,7 +186,7 @@ def with_statistical(criterion: Criterion, field: Influences, sums: FloatArray, 
 
     Notes
     -----
-    The sum over statistics, which bounds (science.md section 1).
+    The sum over statistics, which bounds (science.md section 1, "Dismissing rare records").
     """
     deviations = np.sqrt(np.maximum(sums[:, 1] - sums[:, 0] ** 2, 0.0))
     z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity

@@ -1,4 +1,4 @@
-"""Fuzzy weights of records, constant on each box (science.md, section 1, "Fuzzy weights").
+"""Fuzzy weights of records, constant on each box (science.md section 1, "Fuzzy weights").
 
 Notation
 --------
@@ -69,7 +69,7 @@ def weigh(g: FloatArray, counts: IntArray, *, statistical: float) -> Weights:
 
     Notes
     -----
-    XK slides 15 and 16. The printed K and w drop the factor n; with g = n c they are right. One sort and prefix sums
+    XF slides 15 and 16. The printed K and w drop the factor n; with g = n c they are right. One sort and prefix sums
     replace the active-set iteration: O(B log B). g is shifted by its least value, so that the root is taken of small
     numbers; lambda shifts with g, and w does not change. Both g and A are then taken in units of a power of two above
     A, so that no square overflows; lambda is at most A above the least g: whatever is far above that is as good as 4.

@@ -1,6 +1,6 @@
 """The kernel of the exhaustive search: a depth-first walk over rules with the lists of the patterns that fit them.
 
-Notation as in groups.patterns, and
+Notation as in rules.patterns, and
 --------
 node : a rule; its children have one more term, at a variable after its last one, so that every rule is reached once.
 list : slots that fit a node and the product of their grades so far, at or above alpha; a run of the arena.

@@ -1,7 +1,7 @@
 """Exhaustive search: every rule over the thresholds, by a depth-first walk pruned by support.
 
-Notation as in groups.rules; kappa, gamma : least support and RCF.  Support only falls as terms are added, so that below
-a rule of support at most kappa there is none above it (science.md section 2).
+Notation as in rules.rules; kappa, gamma : least support and RCF.  Support only falls as terms are added, so that below
+a rule of support at most kappa there is none above it (science.md section 2, "Every rule").
 fits_p : rules that record p fits with grades at or above alpha in all terms, prod_v (1 + terms of v that it reaches).
 sum_p fits_p bounds the work before anything is pruned.
 

@@ -1,6 +1,6 @@
 """The ground of the exhaustive search, and those who walk it: one walker per thread, one subtree per rule of one term.
 
-Notation as in groups.patterns and groups.enumeration_kernels.
+Notation as in rules.patterns and enumeration.kernels.
 """
 
 from collections import deque

@@ -1,6 +1,6 @@
 """The archive of a run: every rule that it has judged, once.
 
-Notation as in groups.rules; n : rules in the archive.
+Notation as in rules.rules; n : rules in the archive.
 """
 
 from collections.abc import Iterable

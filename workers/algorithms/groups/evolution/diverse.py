@@ -1,6 +1,6 @@
 """One generation of the search that keeps its diversity: what the paper's evolution lacks to find most rules.
 
-Notation as in groups.rules, and
+Notation as in rules.rules, and
 --------
 over : a rule over the thresholds.  dead : one with support at most kappa; everything more specific is dead too.
 open : a rule of the archive that is neither, with DF > 0, and with no rule over the thresholds more general than it:

@@ -1,12 +1,13 @@
-"""One generation to the paper's letter (TC, "Evolutionary algorithm for building the fuzzy model of a group").
+"""One generation as in the paper (TC, "Evolutionary algorithm for building the fuzzy model of a group").
 
-Notation as in groups.rules, and
+Notation as in rules.rules, and
 --------
 mu : size of the population.  lambda : individuals replaced in a generation.
 
 The paper's outline speaks of lambda pairs of parents whose recombination yields two offspring each, and replaces lambda
-individuals: lambda/2 pairs are drawn here (science.md section 2: 20 pairs to 40 children). Ties are won by the first
-drawn in a tournament, and lost by the one that stands first in the population when the worst are replaced.
+individuals: lambda/2 pairs are drawn here (science.md section 2, "Evolution": 20 pairs to 40 children). Ties are won by
+the first drawn in a tournament, and lost by the one that stands first in the population when the worst are replaced.
+The fitness has the guard of rules.rules, where that is not 0.
 """
 
 import numpy as np

@@ -19,9 +19,9 @@ class EvolutionRequest:
     mutation : probability that a term is drawn anew.
     generations : made after the first one.
     runs : independent repetitions.
-    diversity : False for the paper's letter.
+    diversity : False for the paper's evolution.
     alpha, gamma, kappa : thresholds of APC, RCF and support.
-    guard : least denominator of the RCF in the fitness, in records; 0 for the paper's letter.
+    guard : least denominator of the RCF in the fitness, in records; 0 in the paper.
     """
 
     population: int = 100

@@ -1,6 +1,6 @@
 """One run of an evolution: it proposes children, and learns what they are worth.
 
-Notation as in groups.evolution.
+Notation as in evolution.search.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Rules by evolution: the paper's, or one that keeps its diversity; several runs, each from a seed of its own.
 
-Notation as in groups.rules, and
+Notation as in rules.rules, and
 --------
 mu : population.  lambda : individuals made in every generation.  An individual is a rule (Michigan approach).
 

@@ -1,6 +1,6 @@
 """What kernels of the memetic algorithm take: a problem, individuals, and the odds they are bred by.
 
-Notation as in `memetic_search`. Kernels that need one part of a problem only take that part only: numba unpacks every
+Notation as in memetic.search. Kernels that need one part of a problem only take that part only: numba unpacks every
 array of a tuple for each kernel that takes it, and compile time is paid on every fresh machine.
 """
 

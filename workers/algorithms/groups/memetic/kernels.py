@@ -1,4 +1,6 @@
-"""Kernels of the memetic algorithm: local search and fitness (science.md section 2, TC equations 25 to 28).
+"""Kernels of the memetic algorithm: local search and fitness.
+
+Source: science.md section 2, "Memetic search", TC equations 25 to 28.
 
 Notation
 --------

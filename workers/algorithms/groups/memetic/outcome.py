@@ -1,4 +1,6 @@
-"""What a memetic search found: of each run the cheapest individual that keeps every promise (science.md section 2).
+"""What a memetic search found: of each run the cheapest individual that keeps every promise.
+
+Source: science.md section 2, "Memetic search".
 
 Notation
 --------

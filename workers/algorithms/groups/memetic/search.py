@@ -1,4 +1,6 @@
-"""The memetic algorithm that masks elements of a signal by swaps (science.md section 2, TC equations 26 to 28).
+"""The memetic algorithm that masks elements of a signal by swaps.
+
+Source: science.md section 2, "Memetic search", TC equations 26 to 28.
 
 Notation
 --------
@@ -50,7 +52,7 @@ def init(problem: Problem, request: MemeticRequest, rng: np.random.Generator) ->
 
     Parameters
     ----------
-    problem : from `swaps.build`.
+    problem : from `problem.build`.
     request : parameters.
     rng : where the runs' keys and the order of equals come from.
 

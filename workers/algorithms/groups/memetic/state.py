@@ -1,6 +1,8 @@
-"""State of a memetic search: parameters, runs, and the problem as kernels take it (science.md section 2).
+"""State of a memetic search: parameters, runs, and the problem as kernels take it.
 
-Notation as in `memetic` and `memetic_search`.
+Source: science.md section 2, "Memetic search".
+
+Notation as in memetic.kernels and memetic.search.
 """
 
 from dataclasses import dataclass

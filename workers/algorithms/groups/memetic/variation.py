@@ -1,6 +1,8 @@
-"""Kernels of the memetic algorithm: where individuals come from (science.md section 2; TC, *Outline of the algorithm*).
+"""Kernels of the memetic algorithm: where individuals come from.
 
-Notation as in `memetic_search`; mu individuals are the population, two places per pair of parents stand behind them.
+Source: science.md section 2, "Memetic search"; TC, *Outline of the algorithm*.
+
+Notation as in memetic.search; mu individuals are the population, two places per pair of parents stand behind them.
 """
 
 import math

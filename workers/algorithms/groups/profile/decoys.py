@@ -1,4 +1,6 @@
-"""Decoys: members who exchange places although neither place is masked (science.md section 7).
+"""Decoys: members who exchange places although neither place is masked.
+
+Source: science.md section 7, "Swaps that withstand the profile of the rules".
 
 Whoever finds out that a record was moved would know that it probably comes from a masked place. With as many decoys as
 swaps it is an even chance; fewer only blur. Decoys are chosen at random among the members of unmasked places, in the

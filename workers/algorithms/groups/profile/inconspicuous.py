@@ -1,4 +1,6 @@
-"""Masked places made like ordinary ones in every family of a profile: who leaves them (science.md section 10).
+"""Masked places made like ordinary ones in every family of a profile: who leaves them.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------

@@ -1,4 +1,6 @@
-"""Two integer programs: who leaves a masked place, and which of several ways to leave each place takes (science.md 10).
+"""Two integer programs: who leaves a masked place, and which of several ways to leave each place takes.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------

@@ -1,4 +1,6 @@
-"""How many rules each record fits, and how confident the most confident of them is (science.md section 10).
+"""How many rules each record fits, and how confident the most confident of them is.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------

@@ -1,6 +1,6 @@
 """The kernels that judge rules: sums of fuzzy memberships over bit sets, and the highest of several rules per record.
 
-Notation as in groups.patterns, and
+Notation as in rules.patterns, and
 --------
 rules : (R, V) int8, term of every variable, 0 for any.
 APC : product of mu over a rule's terms in the order of the variables, 0 below alpha (TC 11, 12).

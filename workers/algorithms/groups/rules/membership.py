@@ -6,9 +6,9 @@ x : (N,), values of one variable, in its units.
 points : what a term is made from, in the variable's units, in rising order (gaussian: sigma, centre).
 mu(x) : (N,), grades in [0, 1].
 
-TC, section "Input variables identification" (GAUSSMF, TRAPMF, PIMF) and (28) (ZMF). Departure, science.md section 2:
-where two points of a shoulder are equal the shoulder is vertical and *the end belongs to the set*; the printed forms
-give 0 there (with pi(1, 1, 530, 630) the value 1 has grade 1).
+TC, section "Input variables identification" (GAUSSMF, TRAPMF, PIMF) and (28) (ZMF). Departure, science.md section 2,
+"Fuzzy model": where two points of a shoulder are equal the shoulder is vertical and *the end belongs to the set*; the
+printed forms give 0 there (with pi(1, 1, 530, 630) the value 1 has grade 1).
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Notation
 --------
-N, V, L_v, C_v as in groups.fuzzified.  rho, rho_v : records, vital records.
+N, V, L_v, C_v as in rules.fuzzified.  rho, rho_v : records, vital records.
 alpha : grades whose product is below it count as 0; 0 for no threshold.
 mu : grades; those below alpha are 0 here, which changes no product at or above alpha (a product is at most its least
     factor), but lets more records share a pattern.
@@ -12,8 +12,8 @@ D : slots. A slot holds one pattern (the grades of a record, and whether it is v
 Q : all terms, variable by variable; `first[v]` + t - 1 is the place of term t of variable v.
 some, full : (Q, D / 64) uint64, slots with mu > 0, and with mu = 1.
 
-science.md section 2: "AND per-term bit sets `grade >= alpha`, multiply only for survivors". Beyond it, survivors with
-mu = 1 in all terms are counted, not multiplied, and equal records are one pattern; both are exact.
+science.md section 2, "Every rule": "AND per-term bit sets `grade >= alpha`, multiply only for survivors". Beyond it,
+survivors with mu = 1 in all terms are counted, not multiplied, and equal records are one pattern; both are exact.
 """
 
 from dataclasses import dataclass, replace

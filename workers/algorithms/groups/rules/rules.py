@@ -9,8 +9,9 @@ support = sum_G APC_alpha / rho_v.  coverage = sum APC_alpha / rho (TC 13).
 DF = support - coverage, discriminative factor (TC 14).  RCF = sum_G / sum_notG, relative confidence factor (TC 16).
 f = DF * RCF where DF > 0, else 0 (TC 24).
 
-Departure (science.md section 2): f divides by max(sum_notG, guard), 1 by default, because rules that no outsider fits
-have infinite RCF and take over every search; the RCF that is reported is the true one. `guard` 0 is the paper's letter.
+Departure (science.md section 2, "Fuzzy model"): f divides by max(sum_notG, guard), 1 by default, because rules that no
+outsider fits have infinite RCF and take over every search; the RCF that is reported is the true one. `guard` 0 is the
+paper's letter.
 """
 
 from collections.abc import Iterator

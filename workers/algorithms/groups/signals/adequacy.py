@@ -1,4 +1,6 @@
-"""How well auxiliary outliers disclose the true ones (science.md section 2, TC equations 18 to 22 and table 1).
+"""How well auxiliary outliers disclose the true ones.
+
+Source: science.md section 2, "Adequacy", TC equations 18 to 22 and table 1.
 
 Notation
 --------

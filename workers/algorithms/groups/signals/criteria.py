@@ -1,4 +1,6 @@
-"""Whether some places stand out of a profile, high or low, alone or together (science.md section 10).
+"""Whether some places stand out of a profile, high or low, alone or together.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------

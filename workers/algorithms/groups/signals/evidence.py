@@ -1,4 +1,6 @@
-"""Evidence that found outliers depend on true ones: Bayes factors under intrinsic priors (science.md 2; TC 21, 22).
+"""Evidence that found outliers depend on true ones: Bayes factors under intrinsic priors.
+
+Source: science.md section 2, "Adequacy"; TC 21, 22.
 
 Notation
 --------
@@ -69,10 +71,10 @@ def least_evidence(tp: int, fp: int, fn: int, tn: int) -> Evidence:
 
     Notes
     -----
-    TC equation 22 over ``0 <= t1 <= tp + fp``, ``0 <= t2 <= fn + tn`` (science.md: the printed ranges do not give the
-    published figures). About m^2 K operations at most, K = 32 + 4 sqrt(m): some seconds at m = 4,000. Beyond that the
-    priors of a grid are tried, and again those between the neighbours of the least one, until none lies between: B is
-    smooth in both sizes, but that nothing lower lies elsewhere is not proved there.
+    TC equation 22 over ``0 <= t1 <= tp + fp``, ``0 <= t2 <= fn + tn`` (science.md section 2, "Adequacy": the printed
+    ranges do not give the published figures). About m^2 K operations at most, K = 32 + 4 sqrt(m): some seconds at m =
+    4,000. Beyond that the priors of a grid are tried, and again those between the neighbours of the least one, until
+    none lies between: B is smooth in both sizes, but that nothing lower lies elsewhere is not proved there.
     """
     _check(tp, fp, fn, tn)
     sizes = math.inf if tp + fp + fn + tn <= _COMPLETE else _SIZES

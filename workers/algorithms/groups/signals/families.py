@@ -1,4 +1,6 @@
-"""Families of nested sets by how well, how often and how confidently records fit the rules (science.md section 10).
+"""Families of nested sets by how well, how often and how confidently records fit the rules.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------

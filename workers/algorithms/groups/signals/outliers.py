@@ -1,4 +1,4 @@
-"""Outliers of a signal by the modified Thompson tau technique (science.md section 2, TC equations 4 to 8).
+"""Outliers of a signal by the modified Thompson tau technique (science.md section 2, "Outliers", TC equations 4 to 8).
 
 Notation
 --------

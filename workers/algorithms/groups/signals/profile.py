@@ -1,4 +1,6 @@
-"""Signals of a profile: who fits a group's rules well, and who almost does, place by place (science.md section 7).
+"""Signals of a profile: who fits a group's rules well, and who almost does, place by place.
+
+Source: science.md section 7, "Swaps that withstand the profile of the rules".
 
 Notation
 --------

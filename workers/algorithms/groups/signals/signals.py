@@ -1,4 +1,6 @@
-"""Quantity and concentration signals of a group, its own and those that a fuzzy model gives (science.md section 2).
+"""Quantity and concentration signals of a group, its own and those that a fuzzy model gives.
+
+Source: science.md section 2, "Signals".
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""The provably cheapest swaps for given numbers of records moved (science.md section 2, *Bound*, *Method assignment*).
+"""The provably cheapest swaps for given numbers of records moved (science.md section 2, "Bound and assignment").
 
 Notation
 --------
@@ -201,7 +201,7 @@ def _proved(
 def _listed(
     metric: Metric, left: FloatArray, right: FloatArray, start: IntArray, count: int, compared: int
 ) -> Generator[None, None, tuple[FloatArray, IndexArray]]:
-    """The nearest on the right of some records on the left at a time; see `influence.nearest`."""
+    """The nearest on the right of some records on the left at a time; see `metric.nearest`."""
     some = max(1, compared // max(1, right.size))
     found = []
     for first in range(0, len(left), some):

@@ -1,4 +1,4 @@
-"""What swaps do to a signal and to the nested sets around it; notation as in `levels`."""
+"""What swaps do to a signal and to the nested sets around it; notation as in swaps.levels."""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""Nested sets of records by how well they fit the rules, and how many of each a place may keep (science.md section 7).
+"""Nested sets of records by how well they fit the rules, and how many of each a place may keep.
+
+Source: science.md section 7, "Swaps that withstand the profile of the rules".
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""The influential metric InfM between records (science.md section 2, TC equation 25).
+"""The influential metric InfM between records (science.md section 2, "Influential metric", TC equation 25).
 
 Notation
 --------

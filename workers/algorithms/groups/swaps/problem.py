@@ -1,4 +1,6 @@
-"""What swaps are made of: who may leave where to, what is asked of the signal, and what was swapped (science.md 2).
+"""What swaps are made of: who may leave where to, what is asked of the signal, and what was swapped.
+
+Source: science.md section 2, "Swaps".
 
 Notation
 --------
@@ -153,7 +155,7 @@ def build(
     parameter : (N,) int64, submicrofile of each in-range record, in [0, groups).
     groups : P.
     member : (N,) bool, whether a record belongs to the fuzzy group.
-    values : (N, A) float64 from `influence.encode`.
+    values : (N, A) float64 from `metric.encode`.
     metric : weights.
     restrictions : at least one, at most one per submicrofile.
     sources : submicrofiles that members may leave; by default the lowered ones, or where none is lowered all that are

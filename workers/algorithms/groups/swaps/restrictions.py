@@ -1,4 +1,6 @@
-"""Restrictions on elements of a signal, the sides they put submicrofiles on, and what cannot be asked (science.md 2).
+"""Restrictions on elements of a signal, the sides they put submicrofiles on, and what cannot be asked.
+
+Source: science.md section 2, "Swaps".
 
 Notation
 --------
@@ -97,7 +99,7 @@ def check_restrictions(restrictions: tuple[Restriction, ...], groups: int) -> No
 def sides(
     restrictions: tuple[Restriction, ...], groups: int, sources: Iterable[int] | None, targets: Iterable[int] | None
 ) -> tuple[BoolArray, BoolArray]:
-    """Which submicrofiles members may leave and enter, two (P,) masks; see `swaps.build` for what is the default.
+    """Which submicrofiles members may leave and enter, two (P,) masks; see `problem.build` for what is the default.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Sums over binned distances: the pieces of the gaussian calibration kernel, with their error bounds.
 
 A kernel's cache watches only the file of the kernel that is called: after an edit here, empty the cache or touch
-`calibration_kernels`.
+calibration.kernels.
 
 Notation
 --------

@@ -6,7 +6,7 @@ x : (N, n), records in the columns' units; only the columns asked for.
 Z_i : drawn from the density f_i about x_i (`drawing`); A_i : expected number of records whose fit to (Z_i, f_i) is at
 least that of x_i, itself included (AG Definition 2.4). Every candidate is judged by the same f_i.
 
-Sources: AG (Aggarwal 2008) eqs. 4-16; science.md section 3.
+Sources: AG (Aggarwal 2008) eqs. 4-16; science.md section 3, "Calibration".
 """
 
 from collections.abc import Generator, Mapping

@@ -3,7 +3,7 @@
 Notation
 --------
 s : scale, of all records alike.  k : `need`, expected anonymity wanted.
-A_i : certain lower bound of the expected anonymity of i among the living, see `cores_kernels`.
+A_i : certain lower bound of the expected anonymity of i among the living, see calibration.cores_kernels.
 
 The union of two parts that satisfy each other's definition satisfies it, so a core is unique, and leaving out who has
 too little until nobody has finds it. Every record's sum is made once, and who is left out is taken from the sums of

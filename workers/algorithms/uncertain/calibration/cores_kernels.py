@@ -2,7 +2,7 @@
 
 Notation
 --------
-y : (N, n), records in scaled units; blocked, start, end, box: the tree (`neighbours_kernels`).
+y : (N, n), records in scaled units; blocked, start, end, box: the tree (neighbours.kernels).
 s : scale, of all records alike.
 p_ij : what j adds to i. Gaussian: Q(t), t = delta_ij / (2 s), a lower bound from the polynomial `curve`: its end, then
     its coefficients from the highest power down; at the end it is 0, and beyond nobody counts. Uniform: prod_m

@@ -2,7 +2,7 @@
 
 Notation
 --------
-y : (N, n), records in scaled units; rows, blocked, start, end, box: the tree (`neighbours_kernels`).
+y : (N, n), records in scaled units; rows, blocked, start, end, box: the tree (neighbours.kernels).
 T : the metric of a record: it sees its neighbour j at v_j = T (y_j - y_i). shape (S, n): diagonals of T; shape
     (S, n n): whole matrices; S = 1 for all records alike, else one for each row.
 delta_j = |v_j|, sigma : scale, t = delta / (2 sigma).

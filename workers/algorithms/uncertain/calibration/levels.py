@@ -2,8 +2,8 @@
 
 Notation
 --------
-s_i : rungs of the ladder, ten to a decade, the same for all data (`schemes_ladder`).
-sigma_i : scale that record i would need among all records that are left, see `calibration_kernels`.
+s_i : rungs of the ladder, ten to a decade, the same for all data (core.ladder).
+sigma_i : scale that record i would need among all records that are left, see calibration.kernels.
 core of a set at s : its largest part in which every record has k in expectation at scale s, counted inside the part.
 
 What a scale tells whoever knows the original is the rung, and on it k records fit in expectation: the guarantee of one

@@ -2,7 +2,7 @@
 
 Notation
 --------
-y : (N, n), records in scaled units; rows, start, end, box: the tree, shape: the metrics (`neighbours_kernels`).
+y : (N, n), records in scaled units; rows, start, end, box: the tree, shape: the metrics (neighbours.kernels).
 v_j = T (y_j - y_i), w = |v|, along each axis.  a : side of the cube.
 
 AG eq. 15: A(a) = sum_j prod_m max(1 - w_jm / a, 0). Only records within a along all axes count; once all of those are

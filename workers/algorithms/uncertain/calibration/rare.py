@@ -2,11 +2,12 @@
 
 Notation
 --------
-N : records.  k : (N,), expected anonymity wanted.  sigma_i : smallest scale with A_i >= k_i, see `calibration_kernels`.
+N : records.  k : (N,), expected anonymity wanted.  sigma_i : smallest scale with A_i >= k_i, see calibration.kernels.
 D : records left out (dismissed).  c : common scale.
 
-Departure from AG, science.md section 3: a scale of one's own identifies its record to whoever knows the original, so
-all records share c; the rare records that would make it large are left out first (XF 9).
+Departure from AG, science.md section 3, "Published scales identify records": a scale of one's own identifies its record
+to whoever knows the original, so all records share c; the rare records that would make it large are left out first
+(XF slide 9).
 """
 
 from collections.abc import Generator

@@ -5,8 +5,9 @@ Notation
 y : (N, n), records in scaled units.  k : (N,), expected anonymity wanted.
 sigma : scale of a record, of a cell, or of all.  m : least records of a cell.
 
-AG section II (per record), and science.md section 3 (common, shared): whoever knows the original recomputes all scales
-and matches them with the published ones, so that anonymity must be counted among those who share a scale.
+AG section II (per record), and science.md section 3, "Published scales identify records" (common, shared): whoever
+knows the original recomputes all scales and matches them with the published ones, so that anonymity must be counted
+among those who share a scale.
 """
 
 from collections.abc import Generator

@@ -2,7 +2,7 @@
 
 Notation
 --------
-tree : records in leaf order, in scaled units.  shape : the metric, see `calibration_kernels`.
+tree : records in leaf order, in scaled units.  shape : the metric, see calibration.kernels.
 need : k.  sigma : scale.  A : expected anonymity.
 """
 

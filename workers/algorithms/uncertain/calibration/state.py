@@ -6,7 +6,7 @@ x : (N, n), records in the columns' units.  U : (n,), `unit`: a column's value o
 k : expected anonymity wanted, >= 1, fractional allowed; one for all records or one each.
 sigma : scale of a density in scaled units (gaussian: standard deviation, uniform: side).
 
-Source: AG (Aggarwal 2008), science.md section 3.
+Source: AG (Aggarwal 2008), science.md section 3, "Calibration".
 """
 
 import math

@@ -10,7 +10,8 @@ e : (n,), a standard draw along the axes: normal, or uniform on [-1/2, 1/2].
 G : (M, n, n), loadings: X - Z = G e. Without axes G = diag(s); with them G[p, j, i] = U_j s[p, i] A[p, i, j].
 f_p(x) : density of p at x (eqs. 1, 6, 16; uniform: 1 / prod s inside, 0 outside, ends included).
 
-Sources: AG (Aggarwal 2008) and science.md section 3. A scale of 0 is a point mass along its axis.
+Sources: AG (Aggarwal 2008) and science.md section 3, "Densities and k in expectation". A scale of 0 is a point mass
+along its axis.
 """
 
 from dataclasses import dataclass

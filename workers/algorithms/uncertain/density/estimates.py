@@ -69,7 +69,7 @@ def estimates(densities: Densities) -> Estimates:
 
     Notes
     -----
-    science.md section 3, AG section I (noise of known distribution). O(M n^2) in products of matrices, with axes
+    science.md section 3, "Use", AG section I (noise of known distribution). O(M n^2) in products of matrices, with axes
     O(M n^3).
     """
     check_densities(densities)

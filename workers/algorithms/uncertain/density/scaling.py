@@ -6,9 +6,10 @@ x : (N, n), records in the columns' units.  U : (n,), units.  y = (x - origin) /
 gamma : standard deviations among neighbours in scaled units (divisor their number), at least FLOOR.
 T : (n, n), metric: v = T (y' - y) has unit spread. local: diag(1 / gamma); rotated: rows axis_a / gamma_a.
 
-AG section II.C, eq. 16; science.md section 3. Departures: units are winsorized and rounded to two significant digits,
-because they are published and must not be a function of one value; gamma has a floor of 0.05 of the global unit,
-without which a tied axis would be published exactly (with k <= n the covariance of neighbours is singular).
+AG section II.C, eq. 16; science.md section 3, "Local and rotated scales". Departures: units are winsorized and rounded
+to two significant digits, because they are published and must not be a function of one value; gamma has a floor of 0.05
+of the global unit, without which a tied axis would be published exactly (with k <= n the covariance of neighbours is
+singular).
 """
 
 import math

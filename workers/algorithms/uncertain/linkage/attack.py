@@ -10,9 +10,10 @@ rank : number of candidates whose fit is at least that of t_r (Definition 2.4): 
 posterior : exp(fit of t_r) / sum over candidates of exp(fit) (AG eq. 3).
 
 Scale matching: an adversary who knows the original computes the scale of every candidate again (the calibration is no
-secret; science.md section 3) and compares it with the scale published on the row. How far recomputed scales miss
-depends on what he knows; he can find it out by leaving out some of what he knows. Here the typical miss tau of log
-scales is taken from the true pairs, robustly, so that he is supposed to have found it exactly. A candidate's fit gains
+secret; science.md section 3, "Published scales identify records" and "Linkage audit") and compares it with the scale
+published on the row. How far recomputed scales miss depends on what he knows; he can find it out by leaving out some of
+what he knows. Here the typical miss tau of log scales is taken from the true pairs, robustly, so that he is supposed to
+have found it exactly. A candidate's fit gains
     -1/2 sum_h ((log s_h(candidate) - log s_h(row)) / tau_h)^2,
 over the axes h, or over one where all axes' scales are proportional. With tau near 0 (he knows the whole original) only
 candidates of the very scale of the row remain.

@@ -12,7 +12,7 @@ doubly stochastic: P = diag(u) exp(fit) diag(v) with all rows' sums 1 and all ca
 several releases of the same rows: bells multiply to a bell: precision sum 1/s_u^2, centre the mean weighted by it;
     cubes to the box that they have in common.
 
-science.md section 7, *joint linkage*.
+science.md section 7, "Joint linkage".
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Kernel of uncertain.linkage: rank and posterior of a true record among candidates, far blocks passed over.
+"""Kernel of linkage.attack: rank and posterior of a true record among candidates, far blocks passed over.
 
 Notation
 --------

@@ -1,4 +1,6 @@
-"""Several releases attacked jointly, by whoever can tell which of their rows are one person's (science.md section 7).
+"""Several releases attacked jointly, by whoever can tell which of their rows are one person's.
+
+Source: science.md section 7, "Joint linkage".
 
 Notation
 --------

@@ -1,6 +1,6 @@
 """The linkage attack over all rows of a release, with confidence intervals where rows were drawn.
 
-Notation as in uncertain.linkage.
+Notation as in linkage.attack.
 """
 
 from collections.abc import Sequence

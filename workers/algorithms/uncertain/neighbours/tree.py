@@ -21,7 +21,7 @@ _WORK = 3_000_000  # rows sorted, or pairs of records visited, between two pause
 
 @dataclass(frozen=True)
 class Tree:
-    """Records in leaf order, and the boxes about them; see `neighbours_kernels` for the arrays.
+    """Records in leaf order, and the boxes about them; see neighbours.kernels for the arrays.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Kernel of uncertain.classification: the best fits to a point, far blocks passed over.
+"""Kernel of queries.classification: the best fits to a point, far blocks passed over.
 
 Notation
 --------

@@ -212,7 +212,7 @@ def count_indexed(ready: Index, lower: FloatArray, upper: FloatArray, threads: i
 
 
 class _Queries(NamedTuple):
-    """Ends of queries as the kernels take them (uncertain.counting_kernels)."""
+    """Ends of queries as the kernels take them (queries.counting_kernels)."""
 
     a: FloatArray
     b: FloatArray

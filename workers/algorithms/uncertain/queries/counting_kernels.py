@@ -1,4 +1,4 @@
-"""Kernels of uncertain.counting: densities in spatial blocks, each met with all queries while it is in the cache.
+"""Kernels of queries.counting: densities in spatial blocks, each met with all queries while it is in the cache.
 
 Notation
 --------

@@ -7,7 +7,7 @@ ring : (m,), the codes of the column in an order that the secret draws, closed t
 companion of an unused value : the next value on the ring that some record of the node has. An unused value goes where
     its companion goes.
 
-science.md section 5, *Nominal columns*: a value of the codebook that no record of a node has goes to a random side.
+science.md section 5, "Nominal columns": a value of the codebook that no record of a node has goes to a random side.
 Drawn anew at each cut it would tell in time which values are unused: those that change sides from release to release.
 By companions it changes sides only where its companion left the node before, so that the same node has the same sides
 in every release of the column, as the same gap has the same cut (partition.places).

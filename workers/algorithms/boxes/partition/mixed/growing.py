@@ -1,7 +1,7 @@
 """Trees of cuts over columns of all kinds, within a block of records (kernels). Notation as in mixed.candidates.
 
 `optimal` takes the cut of least predicted cost, and from `reach` records down carries the best few to the end, as
-boxes.optimal does; `fast` and `mondrian` take that of mixed.widths.
+partition.optimal does; `fast` and `mondrian` take that of mixed.widths.
 """
 
 import numpy as np

@@ -15,7 +15,7 @@ values, apart : (w, N) and (w,), columns of which l values must lie `apart` pair
 width : (n,), least extent of a numeric column that has values; `everywhere` says whether of every column or only of
     the one that is cut.
 
-science.md section 1, l-diversity: it is counted. Section 5: persons, kept classes, t, alpha.
+science.md section 1, "l-diversity in boxes"; section 5, "Cuts".
 """
 
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """What one side of a cut costs, and what its boxes will (kernels).
 
-Notation as in mixed.records, and as in boxes.gain: s_i what a column costs each record of a side uncut, L boxes that a
+Notation as in mixed.records and in partition.gain: s_i what a column costs each record of a side uncut, L boxes that a
 side has room for, d_i their predicted widths. Of kept classes that each need k records, class c has room for n_c / k
 boxes, so a record of the side has room for sum n_c^2 / (n k) on average.
 """
@@ -104,7 +104,7 @@ def _root(value: float, r: int) -> float:
 
 @inner_kernel
 def predicted(records: Records, classes: int, count: int, k: int, side: Side) -> float:
-    """Cost of a side, count sum_i d_i; exact where it has room for one box only (boxes.gain.predicted)."""
+    """Cost of a side, count sum_i d_i; exact where it has room for one box only (partition.gain.predicted)."""
     rest = measure(records, count, side)
     room = count // k
     if classes >= 0 and count > 0:

@@ -3,7 +3,7 @@
 k : least records of a box, or least persons.
 groups : (N,), records that are never in one box with those of another group: patterns of missing values.
 
-Sources: science.md section 1 ("From half-widths to a real subdivision") and section 5 ("Nominal columns").
+Sources: science.md section 1, "From half-widths to a real subdivision" and section 5, "Nominal columns".
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ scores : (Q, M), scores of values, of which a set costs the range; those of colu
     score_start_{j+1} - 1.
 ancestor : (M, depth) int32, node of the hierarchy above each value at each depth, from the root down to the value
     itself; one depth, the value itself, where there is no hierarchy.
-A node's records lack the same columns, for these are divided before all else (mixed.groups).
+A node's records lack the same columns, for these are divided before all else (mixed.partition).
 
 science.md section 5, "Nominal columns": a record in S costs sum_{v in S} omega_v if |S| > 1, and max_S b - min_S b.
 """
