@@ -45,8 +45,15 @@ class FieldError:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """What to add to a refusal of a name: the known one that was perhaps meant; nothing where none is close."""
-    close = get_close_matches(name[:_LONGEST_NAME], list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(name, known)
+    return "" if close is None else f"; did you mean {close!r}?"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is nearest to one, in whatever case it is written; None where none is near."""
+    folded = {one.casefold(): one for one in reversed(list(known))}
+    close = get_close_matches(name[:_LONGEST_NAME].casefold(), list(folded), n=1)
+    return folded[close[0]] if close else None
 
 
 def pointer(*parts: str | int) -> str:

@@ -48,6 +48,7 @@ _SAID: Final[Mapping[str, str]] = {
     **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type"), "must be an array"),
     "json_invalid": "is no JSON",
 }
+_LONGEST: Final = 100
 _OTHER: Final = "this value is not valid here"
 _ONE: Final = re.compile(r"\b(1) (character|element)s\b")
 _WHOLE: Final = re.compile(r"(\d)\.0\b")
@@ -60,6 +61,7 @@ def field_errors(
     *,
     body: object,
     known: Callable[[tuple[str | int, ...]], list[str]] = lambda _: [],
+    parameters: Sequence[str] = (),
 ) -> list[FieldError]:
     """Pydantic's errors as field errors, one each, without repetition.
 
@@ -71,6 +73,8 @@ def field_errors(
         The parsed body as it was sent, to tell fields from union tags.
     known
         The fields of the object at a place of the body.
+    parameters
+        The query parameters that there are.
     """
     found: dict[FieldError, bool] = {}
     given = list(errors)
@@ -81,7 +85,9 @@ def field_errors(
             continue
         where, *location = error["loc"]
         if where in _PARAMETERS:
-            place, detail = _PARAMETERS[where] + ".".join(str(part) for part in location[:1]), _detail(error)
+            place = _PARAMETERS[where] + ".".join(str(part)[:_LONGEST] for part in location[:1])
+            unknown = error["type"] == "extra_forbidden"
+            detail = no_such("parameter", str(location[-1]), list(parameters)) if unknown else _detail(error)
         elif error["type"] == "extra_forbidden":
             kept = parts_of(location, body=body)
             place, detail = pointer(*kept), no_such("field", str(location[-1]), known(kept[:-1]))

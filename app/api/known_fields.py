@@ -1,14 +1,14 @@
 """Which fields an object in a body may have: what to say to who sent another one."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Annotated, Any, Final, cast
 
 from fastapi.routing import APIRoute
 from pydantic import Field, TypeAdapter
 
-_LONGEST: Final = 100
+from app.errors import closest
+
 _MOST_ROUTES: Final = 256
 
 
@@ -24,9 +24,9 @@ def no_such(what: str, name: str, known: list[str]) -> str:
     known
         The names that there are.
     """
-    close = get_close_matches(name[:_LONGEST], known, n=1)
-    if close:
-        return f"no such {what}; did you mean `{close[0]}`?"
+    close = closest(name, known)
+    if close is not None:
+        return f"no such {what}; did you mean `{close}`?"
     return f"no such {what}; there are {', '.join(known)}" if known else f"no such {what}"
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from app.api.known_fields import no_such
 from app.errors import FieldError, InvalidError
@@ -23,15 +24,20 @@ async def refuse_unknown_query(request: Request) -> None:
         With every such name, and the parameter that may have been meant.
     """
     route: APIRoute = request.scope["route"]
-    known = sorted(_names(route.dependant))
+    known = sorted(parameters_of(route.dependant))
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
         errors = [FieldError(f"?{name[:_LONGEST]}", no_such("parameter", name, known)) for name in unknown[:_TOLD]]
         raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors[:5]), errors=errors)
 
 
-def _names(dependant: Dependant) -> Iterator[str]:
-    """Names of all query parameters of a route."""
-    yield from (field.alias for field in dependant.query_params)
+def parameters_of(dependant: Dependant) -> Iterator[str]:
+    """Names of all query parameters of a route, those of a model one by one."""
+    for field in dependant.query_params:
+        kind = field.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (each.alias or name for name, each in kind.model_fields.items())
+        else:
+            yield field.alias
     for below in dependant.dependencies:
-        yield from _names(below)
+        yield from parameters_of(below)

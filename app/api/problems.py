@@ -16,6 +16,7 @@ from starlette.routing import compile_path
 
 from app.api.invalid import field_errors
 from app.api.known_fields import fields_at
+from app.api.known_query import parameters_of
 from app.errors import (
     PHRASES,
     BadRequestError,
@@ -100,7 +101,8 @@ def _translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
         return BadRequestError(f"the body is not JSON: it ends or breaks at character {malformed['loc'][-1]}")
     if isinstance(error.body, bytes) and any(e["loc"][0] == "body" for e in found):
         return UnsupportedMediaTypeError("send the body as JSON with `Content-Type: application/json`")
-    errors = field_errors(found, body=error.body, known=partial(fields_at, route, error.body))
+    known = partial(fields_at, route, error.body)
+    errors = field_errors(found, body=error.body, known=known, parameters=sorted(parameters_of(route.dependant)))
     return InvalidError("; ".join(f"{e.pointer or 'body'}: {e.detail}" for e in errors[:5]), errors=errors)
 
 

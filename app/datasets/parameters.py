@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from app.contracts.base import Contract, Labels
 from app.contracts.datasets import CHARSETS, ColumnType, FileFormat, ReadOptions
-from app.errors import FieldError, InvalidError
+from app.errors import FieldError, InvalidError, meant
 
 DEFAULT_NAME: Final = "unnamed"
 #: Not the parameter's own default: generators of clients stumble over a default of one quotation mark.
@@ -193,7 +193,11 @@ def _types(given: Sequence[str], found: _Findings) -> dict[str, ColumnType]:
     types: dict[str, ColumnType] = {}
     for column, kind in _pairs(given, "type", "column:type", str.rpartition, found).items():
         if kind not in {each.value for each in ColumnType}:
-            found.refuse("type", f"the part after the last colon is not a type; types are {_TYPES}")
+            known = [each.value for each in ColumnType]
+            found.refuse(
+                "type",
+                f"{column!r}: the part after the last colon is not a type; types are {_TYPES}{meant(kind, known)}",
+            )
         elif not _is_plain(column):
             found.refuse("type", "a column's name has no control characters")
         else:

@@ -100,12 +100,30 @@ def test_texts_can_be_read_as_the_type_asked_for(tmp_path: Path) -> None:
     assert table == {"a": [7, 8], "b": ["12", "1.50"], "c": [None, 3]}
 
 
+def test_arrays_of_plain_values_are_sets_in_any_order_and_block(tmp_path: Path) -> None:
+    lines = [
+        '{"a":["b","a"],"n":[10,9.5],"x":1}', '{"a":["a", "b","a"],"n":[],"x":2}', '{"a":null,"n":[null,true],"x":3}',
+        '{"a":["]","\\"[","\\u00e9"],"n":7,"x":4}',
+    ]  # fmt: skip
+    profile, table = read(tmp_path, ("\n".join(lines) + "\n").encode() * 500, format="ndjson")
+    first = ['["a", "b"]', '["a", "b"]', None, json.dumps(['"[', "]", "é"], ensure_ascii=False)]
+    assert table["a"] == first * 500
+    assert table["n"] == ["[9.5, 10]", "[]", "[true, null]", "7"] * 500
+    assert table["x"] == [1, 2, 3, 4] * 500
+    assert types(profile) == {"a": "string", "n": "string", "x": "integer"}
+
+
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ('{"a":{"secret":1}}', "Line 3, key 'a': the value is an object or an array"),
-        ('{"a":["secret"]}', "Line 3, key 'a': the value is an object or an array"),
-        ('{"new":[]}', "Line 3, key 'new': the value is an object or an array"),
+        ('{"a":{"secret":1}}', "Line 3, key 'a': the value is an object"),
+        ('{"a":["secret",["secret"]]}', "Line 3, key 'a': the value is an object, or an array with values inside"),
+        ('{"a":[{"secret":1}]}', "Line 3, key 'a': the value is an object, or an array with values inside"),
+        ('{"new":[[]]}', "Line 3, key 'new': the value is an object, or an array with values inside"),
+        ('{"a":["secret",]}', "Line 3, key 'a': this is no JSON array of plain values"),
+        ('{"a":["secret" "b"]}', "Line 3, key 'a': this is no JSON array of plain values"),
+        ('{"a":["secret\\ud800"]}', "Line 3, key 'a': this is no JSON array of plain values"),
+        ('{"a":["secret"', "Line 3, key 'a': this is not one whole JSON object"),
         ('{"a":1,"a":2}', "Line 3, key 'a': the key stands twice"),
         ('{"a":1,"\\u0061":2}', "Line 3, key 'a': the key stands twice"),
         ('{"a":"secret\\ud800"}', "Line 3, key 'a': the string has a wrong escape"),
@@ -115,18 +133,18 @@ def test_texts_can_be_read_as_the_type_asked_for(tmp_path: Path) -> None:
         ('{"\\ud800":1}', "Line 3: a key is no text"),
         ('{"":1}', "Line 3: column 1 has no name"),
         ("[1]", "Line 3: this is not one whole JSON object"),
-        ('{"a":1', "Line 3: this is not"),
-        ('{"a":1,}', "Line 3: this is not"),
-        ('{"a":1}{"a":2}', "Line 3: this is not"),
-        ('{"a":01}', "Line 3: this is not"),
-        ('{"a":+1}', "Line 3: this is not"),
-        ('{"a":1.}', "Line 3: this is not"),
-        ('{"a":tru}', "Line 3: this is not"),
+        ('{"a":1', "Line 3, key 'a': this is not"),
+        ('{"a":1,}', "Line 3, key 'a': this is not"),
+        ('{"a":1}{"a":2}', "Line 3, key 'a': this is not"),
+        ('{"a":01}', "Line 3, key 'a': this is not"),
+        ('{"a":+1}', "Line 3, key 'a': this is not"),
+        ('{"a":1.}', "Line 3, key 'a': this is not"),
+        ('{"a":tru}', "Line 3, key 'a': this is not"),
         ('{"a" 1}', "Line 3: this is not"),
-        ('{"a":"secret}', "Line 3: this is not"),
+        ('{"a":"secret}', "Line 3, key 'a': this is not"),
         ('{a:1}', "Line 3: this is not"),
         ("secret", "Line 3: this is not"),
-        ('{"a":"secret\x00"}', "Line 3: there is a NUL byte"),
+        ('{"a":"secret\x00"}', "Line 3, key 'a': there is a NUL byte"),
     ],
 )  # fmt: skip
 def test_what_is_not_one_flat_object_a_line_is_refused_with_its_line(tmp_path: Path, second: str, message: str) -> None:

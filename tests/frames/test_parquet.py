@@ -76,7 +76,8 @@ def test_int96_timestamps_and_old_page_versions_are_read(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "array",
     [
-        pa.array([[1], [2]]), pa.array([{"x": 1}]), pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+        pa.array([[[1]], [[2]]]), pa.array([[{"x": 1}]]), pa.array([[b"12"]]), pa.array([{"x": 1}]),
+        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
         pa.array([dt.timedelta(1)]), pa.array([b"12"], pa.binary(2)),
     ],
 )  # fmt: skip
@@ -85,10 +86,67 @@ def test_nested_and_foreign_columns_are_refused_by_name(tmp_path: Path, array: p
         read(tmp_path, encoded({"good": pa.array([1] * len(array)), "odd": array}), format="parquet")
 
 
+def test_all_columns_that_are_refused_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"Column 'x' has .*; column 'y' has ") as caught:
+        read(tmp_path, encoded({"x": pa.array([{"a": 1}]), "y": pa.array([dt.timedelta(1)])}), format="parquet")
+    assert "give each a column of its own" in caught.value.detail
+
+
+def test_a_value_that_cannot_be_what_is_asked_is_named_by_its_record(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidError, match="column 'x' cannot be read as integer without loss, for the value in record 3"
+    ):
+        read(tmp_path, encoded({"x": [1.0, 2.0, 3.5]}), format="parquet", type={"x": "integer"})
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        pa.array([["b", "a", "b"], ["a", "b"], [], None, [None, "c"]]),
+        pa.array([["b", "a", "b"], ["a", "b"], [], None, [None, "c"]], pa.large_list(pa.large_string())),
+        pa.array([["b", "a", "b"], ["a", "b"], [], None, [None, "c"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    ],
+)
+def test_lists_of_plain_values_are_sets_written_as_a_release_writes_them(tmp_path: Path, lists: pa.Array) -> None:
+    _, columns = read(tmp_path, encoded({"s": lists}), format="parquet")
+    assert columns["s"] == ['["a", "b"]', '["a", "b"]', "[]", None, '["c", null]']
+
+
+def test_sets_of_numbers_days_and_flags_have_an_order_of_their_own(tmp_path: Path) -> None:
+    table = {
+        "n": pa.array([[10, 9], [9, 10]]), "x": pa.array([[1.5, float("nan")], [None, 1.5]]),
+        "d": pa.array([[dt.date(2020, 1, 2), dt.date(2020, 1, 1)], []]), "f": pa.array([[True, False], [False]]),
+        "e": pa.array([[5, 4], [4, 4]], pa.list_(pa.int32(), 2)),
+    }  # fmt: skip
+    _, columns = read(tmp_path, encoded(table), format="parquet")
+    assert columns == {
+        "n": ["[9, 10]", "[9, 10]"], "x": ["[1.5, null]", "[1.5, null]"],
+        "d": ['["2020-01-01", "2020-01-02"]', "[]"], "f": ["[false, true]", "[false]"], "e": ["[4, 5]", "[4]"],
+    }  # fmt: skip
+
+
+def test_lists_are_measured_before_they_are_expanded(tmp_path: Path) -> None:
+    many = pa.ListArray.from_arrays(pa.array([0, 10_000_000]), pa.array(np.zeros(10_000_000, np.int64)))
+    data = encoded({"s": many})
+    assert len(data) < 100_000
+    with pytest.raises(TooLargeError, match="at most 10000000 are accepted"):
+        read(tmp_path, data, format="parquet", max_bytes=10_000_000)
+    words = encoded({"s": pa.array([["x" * 90] * 1_000] * 100)})
+    assert len(words) < 100_000
+    with pytest.raises(TooLargeError, match="'s' has a value longer than 50000 bytes"):
+        read(tmp_path, words, format="parquet", max_field_bytes=50_000)
+    with pytest.raises(TooLargeError, match="once decoded"):
+        read(tmp_path, words, format="parquet", max_bytes=1_000_000)
+
+
 def test_a_day_outside_the_calendar_or_bytes_that_are_no_text_are_refused_by_column(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="Column 'a' has a value that cannot be held as date"):
+    with pytest.raises(
+        UnreadableError, match="Column 'a' cannot be held as date: the value in record 1 is a day outside"
+    ):
         read(tmp_path, encoded({"a": pa.array([2**30], pa.int32()).cast(pa.date32())}), format="parquet")
-    with pytest.raises(UnreadableError, match="Column 'a' has a value that cannot be held as string") as caught:
+    with pytest.raises(
+        UnreadableError, match="Column 'a' cannot be held as string: the value in record 1 is no text"
+    ) as caught:
         read(tmp_path, encoded({"a": pa.array([b"secret\xff"], pa.binary())}), format="parquet")
     assert "secret" not in caught.value.detail
     assert caught.value.__cause__ is None

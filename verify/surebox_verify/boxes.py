@@ -22,6 +22,8 @@ class Meaning:
     attained : whether every bound is some record's value, and every value of a set some record's (tight boxes).
     steps : of each numeric column the step whose multiples its values and bounds are (1 for whole numbers, days and
         ranks), None for real numbers; empty where nothing is known of any.
+    probable_steps : steps by which values are expected, where no more is known than how the bounds are written: they
+        move estimates and no range. Empty where they are those of `steps`.
     ranks : of each numeric column that is an order the number of its values, numbered from 0; None for the others, and
         empty where nothing is known of any.
     least : k: estimates of cells and domains with fewer records are not made.
@@ -33,10 +35,16 @@ class Meaning:
     least: int = 0
     percentage: float = 0.0
     ranks: tuple[int | None, ...] = ()
+    probable_steps: tuple[float | None, ...] = ()
 
     def step(self, column: int) -> float | None:
         """Step of a numeric column."""
         return self.steps[column] if column < len(self.steps) else None
+
+    def probable_step(self, column: int) -> float | None:
+        """Step of a numeric column as far as estimates go."""
+        known = self.step(column)
+        return known if known is not None or column >= len(self.probable_steps) else self.probable_steps[column]
 
     def ranked(self, column: int) -> int | None:
         """Values of an ordinal column; None of any other numeric one."""

@@ -8,19 +8,43 @@ The frame is one of polars, pandas or pyarrow: whatever hands its columns over a
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from surebox_verify.boxes import Meaning
+from surebox_verify.certificate import Certificate, read_certificate
 from surebox_verify.core.steps import finished
-from surebox_verify.envelope import UnreadableError
+from surebox_verify.envelope import UnreadableError, read_envelope
 from surebox_verify.questions import Question, answering, asked
-from surebox_verify.released.boxes import WEIGHT, WEIGHT_ENDS, ReleasedBoxes, boxes_of
+from surebox_verify.released.boxes import (
+    WEIGHT,
+    WEIGHT_ENDS,
+    Orders,
+    ReleasedBoxes,
+    boxes_of,
+    has_means,
+    meaning_of,
+    weight_of,
+)
 from surebox_verify.released.codebooks import Codebook, codebooks_of
 
 __all__ = ["bounded_columns", "certify"]
 
 _LO, _HI, _SET, _MEAN = "_lo", "_hi", "_set", "_mean"
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What is known of a release beside its rows: from its certificate, or from how they are written."""
+
+    names: Sequence[str]
+    weights: str | tuple[str, str] | None
+    means: bool
+    meaning: Meaning
+    orders: Orders
+    declared: Mapping[str, Any]
 
 
 def certify(
@@ -32,6 +56,7 @@ def certify(
     means: bool = False,
     ddof: int = 0,
     nominal: Mapping[str, Any] | None = None,
+    certificate: bytes | None = None,
 ) -> list[dict[str, Any]]:
     """Compute certain ranges of statistics of a release of boxes, and of the columns that it keeps beside them.
 
@@ -49,6 +74,9 @@ def certify(
     ddof : 1 for the sample form of variances, standard deviations and covariances.
     nominal : codebooks and hierarchies of columns without numbers, as the release's `parameters` have them. Without it
         a value that no set has may stand under `other`, and a class of a hierarchy cannot be asked about.
+    certificate : the release's envelope. It says all that the other arguments say, what bounds mean, and the order of
+        texts: ranges and estimates are those of `POST /v1/releases/{id}/statistics`. Its signature, and whether the
+        rows are those that it is about, are for `surebox-verify` to check.
 
     Returns
     -------
@@ -64,6 +92,61 @@ def certify(
         The frame is no release of boxes, or a statistic cannot be read.
     """
     table = _table(frame)
+    if certificate is None:
+        said = _as_written(table, columns, weight, means=means, nominal=nominal)
+    else:
+        said = _as_certified(read_certificate(read_envelope(certificate)))
+    questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
+    bounded = said.names if certificate is not None or columns is not None else bounded_columns(table.column_names)
+    plain = _plain(table, bounded, said.weights)
+    boxes = boxes_of(plain, said.names, weight=said.weights, orders=said.orders, means=said.means)
+    classed = [name for name in boxes.nominal if name in table.column_names]
+    kept = table.select([name for name in table.column_names if name not in _of_boxes(bounded, said.weights)])
+
+    def books(parts: ReleasedBoxes, beside: Sequence[str]) -> Mapping[str, Codebook]:
+        return codebooks_of(parts, said.declared, classed=classed, beside=beside)
+
+    return finished(answering(boxes, kept, questions, said.meaning, books))
+
+
+def _as_certified(certificate: Certificate) -> _Said:
+    """What a certificate says of its release.
+
+    Raises
+    ------
+    UnreadableError
+        The release is none of boxes.
+    """
+    parameters, columns = certificate.parameters, certificate.columns
+    if parameters.get("method") != "boxes":
+        msg = "this is no release of boxes, as its certificate says"
+        raise UnreadableError(msg)
+    names = [str(each) for each in parameters.get("columns") or ()]
+    return _Said(
+        names,
+        weight_of(parameters, columns),
+        has_means(parameters),
+        meaning_of(parameters, columns),
+        parameters.get("ordinal") or {},
+        parameters,
+    )
+
+
+def _as_written(
+    table: pa.Table,
+    columns: Sequence[str] | None,
+    weight: str | bool | None,
+    *,
+    means: bool,
+    nominal: Mapping[str, Any] | None,
+) -> _Said:
+    """What the rows tell by how they are written.
+
+    Raises
+    ------
+    UnreadableError
+        They are of no release of boxes, or it is not clear what a column is.
+    """
     bounded = bounded_columns(table.column_names) if columns is None else list(columns)
     names = _readable(table, bounded) if columns is None else bounded
     if not names or "box" not in table.column_names:
@@ -72,17 +155,16 @@ def certify(
     if weight is None and _beside(table.column_names, bounded):
         msg = "`weight`, or `weight_mean_lo`, may be of the rows' weights or one that was kept: say which (`weight`)"
         raise UnreadableError(msg)
-    questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
     weights = weights_in(table.column_names) if weight is True else weight or None
-    boxes = boxes_of(_plain(table, bounded, weights), names, weight=weights, means=means)
-    classed = [name for name in boxes.nominal if name in table.column_names]
-    kept = table.select([name for name in table.column_names if name not in _of_boxes(bounded, weights)])
-    declared = {"nominal": dict(nominal or {})}
+    sides = [table.schema.field(f"{name}{_LO}").type for name in names if f"{name}{_SET}" not in table.column_names]
+    # how bounds are written says what values seem to be multiples of; ranges must hold whatever they are
+    steps = tuple(1.0 if _is_whole(kind) else None for kind in sides)
+    return _Said(names, weights, means, Meaning(probable_steps=steps), {}, {"nominal": dict(nominal or {})})
 
-    def books(parts: ReleasedBoxes, beside: Sequence[str]) -> Mapping[str, Codebook]:
-        return codebooks_of(parts, declared, classed=classed, beside=beside)
 
-    return finished(answering(boxes, kept, questions, books=books))
+def _is_whole(kind: pa.DataType) -> bool:
+    is_ = pa.types
+    return bool(is_.is_integer(kind) or is_.is_date(kind) or is_.is_timestamp(kind))
 
 
 def _of_boxes(bounded: Sequence[str], weight: str | tuple[str, str] | None) -> set[str]:
@@ -161,6 +243,8 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.large_list(_plain_type(kind.value_type))
     if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
         return pa.date32()
+    if pa.types.is_null(kind):
+        return pa.float64()
     return pa.large_string() if kind == pa.string_view() else kind
 
 

@@ -88,33 +88,47 @@ def _certify(arguments: list[str]) -> int:
     weighed.add_argument("--weighed", action="store_true", help="`weight`, or `weight_mean_lo` and `_hi`, have weights")
     weighed.add_argument("--not-weighed", action="store_true", help="these columns were kept")
     parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` hold the means of the boxes")
+    parser.add_argument("--certificate", type=Path, help="the release's envelope; by default FILE.dsse.json")
     given = parser.parse_args(arguments)
-    from surebox_verify.certify import bounded_columns, certify, weights_in
+    from surebox_verify.certify import certify, weights_in
     from surebox_verify.core.errors import UndefinedStatisticError
-    from surebox_verify.released.files import format_of, names_in, numbers
+    from surebox_verify.released.files import format_of, rows
 
     data, file_format = given.file.read_bytes(), format_of(given.file.name)
-    there = names_in(data, file_format)
-    names = bounded_columns(there)
-    ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if given.means else ()))
-    bounds = [f"{name}_{end}" for name in names for end in ends]
-    weights = weights_in(there)
-    wanted = set() if given.not_weighed else {weights} if isinstance(weights, str) else set(weights)
-    weight = [name for name in there if name in wanted]
-    of_boxes = [name for name in there if name in {"box", *bounds, *weight}]
-    table = numbers(data, file_format, there if file_format == "parquet" else of_boxes)
+    beside = given.certificate or given.file.with_name(given.file.name + _ENDING)
+    envelope = beside.read_bytes() if given.certificate or beside.exists() else None
+    table = rows(data, file_format, None if envelope is None else _columns_of(envelope, data, beside))
+    weights = weights_in(table.column_names)
+    named = {weights} if isinstance(weights, str) else set(weights)
+    there = bool(named & set(table.column_names)) and not given.not_weighed
     try:
         found = certify(
             table,
             given.statistic,
-            weight=given.weighed or (None if weight else False),
+            weight=given.weighed or (None if there else False),
             means=given.means,
             ddof=given.ddof,
+            certificate=envelope,
         )
     except UndefinedStatisticError as error:
         raise UnreadableError(f"{given.statistic[error.index]}: {error.reason}") from None
     _print_json({"statistics": found})
     return 0
+
+
+def _columns_of(envelope: bytes, data: bytes, path: Path) -> Mapping[str, str]:
+    """The types of a file's columns as its certificate says; refuses that of another file."""
+    import hashlib
+
+    from surebox_verify.certificate import read_certificate
+    from surebox_verify.envelope import read_envelope
+
+    certificate = read_certificate(read_envelope(envelope))
+    if hashlib.sha256(data).hexdigest() not in certificate.digests.values():
+        raise UnreadableError(
+            f"{path} is the certificate of other files: without it no more is known than the file says"
+        )
+    return certificate.columns
 
 
 def _files(path: Path, certificate: Path | None) -> tuple[dict[str, bytes], bytes]:

@@ -155,7 +155,7 @@ class Reading:
         if axis not in self._sides:
             lower, upper = self.bounds(axis)
             if axis.values is None:
-                found = expected_values(lower, upper, self.share, self.meaning.step(axis.column))
+                found = expected_values(lower, upper, self.share, self.meaning.probable_step(axis.column))
                 low, high = self.means(axis)
                 known = ~np.isnan(low)
                 found = replace(found, mean=np.where(known, 0.5 * low + 0.5 * high, found.mean))

@@ -5,7 +5,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -103,6 +103,50 @@ def whole(data: bytes, file_format: str) -> pa.Table:
         raise _unreadable(error) from None
 
 
+def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) -> pa.Table:
+    """All columns of a file, with sets as lists.
+
+    Parameters
+    ----------
+    data : the file.
+    file_format : as of `format_of`.
+    kinds : types of columns, as certificates name them; without them text that looks like numbers is read as such.
+
+    Raises
+    ------
+    UnreadableError
+        It cannot be read.
+    """
+    if file_format == "parquet":
+        return whole(data, file_format)
+    texts = [name for name, kind in (kinds or {}).items() if kind == "string" and not name.endswith(_SET)]
+    try:
+        if file_format == "ndjson":
+            schema = pa.schema([(name, pa.string()) for name in texts])
+            parse = ndjson.ParseOptions(explicit_schema=schema if texts else None)
+            size = ndjson.ReadOptions(block_size=max(1 << 20, data.find(b"\n") * 4))
+            return ndjson.read_json(pa.BufferReader(data), read_options=size, parse_options=parse)
+        return _csv_rows(_unpacked(data, file_format), texts, _delimiter(data) if file_format == "csv.excel" else ",")
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        raise _unreadable(error) from None
+
+
+def _csv_rows(data: bytes, texts: Sequence[str], delimiter: str) -> pa.Table:
+    """The rows of a CSV file; an empty field is missing, an empty text stands in quotes."""
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
+    plain = {name.removeprefix(_ESCAPE): name for name in there}
+    kinds = {shown: pa.string() for name, shown in plain.items() if name in texts or name.endswith(_SET)}
+    types = csv.ConvertOptions(
+        column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    table = csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=types).rename_columns(list(plain))
+    for place, name in enumerate(table.column_names):
+        if name.endswith(_SET):
+            table = table.set_column(place, name, _lists(table.column(name), name))
+    return table
+
+
 def _parquet(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
     with pq.ParquetFile(pa.BufferReader(data)) as file:
         there = [name for name in (*names, *flags) if file.schema_arrow.get_field_index(name) >= 0]
@@ -127,7 +171,7 @@ def _csv(data: bytes, names: Sequence[str], flags: Sequence[str], delimiter: str
 def _lists(column: pa.ChunkedArray, name: str) -> pa.Array:
     """Sets from the JSON arrays that they are in CSV."""
     try:
-        values = {text: json.loads(text) for text in column.unique().to_pylist()}
+        values = {text: None if text is None else json.loads(text) for text in column.unique().to_pylist()}
         return pa.array([values[text] for text in column.to_pylist()])
     except (TypeError, ValueError, pa.ArrowException):
         msg = f"column {name!r} has cells that are no JSON arrays"

@@ -16,6 +16,21 @@ MAX_RECORD_BYTES = 1 << 26
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
+class BadByteError(UnreadableError):
+    """The file is no text in UTF-8."""
+
+    def __init__(self, line: int, before: bytes, what: str, remedy: str) -> None:
+        super().__init__(f"Line {line}: {what}; {remedy}")
+        self.line = line
+        #: What stands before the byte, from the beginning of a record on; it is never told.
+        self.before = before
+        self.what, self.remedy = what, remedy
+
+    def at(self, where: str) -> UnreadableError:  # type: ignore[override] # says more of the same error
+        """The same with the place on the line, such as a column."""
+        return UnreadableError(f"Line {self.line}, {where}: {self.what}; {self.remedy}")
+
+
 def count_lines(data: bytes) -> int:
     """Line ends in `data`: LF, CR LF, or a lone CR."""
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
@@ -92,7 +107,10 @@ class Blocks:
         zero = fresh.find(b"\0")
         if zero >= 0:
             line = self.line + count_lines(self._buffer[: begin + zero].tobytes())
-            raise UnreadableError(f"Line {line}: there is a NUL byte; the file is not text in UTF-8.")
+            raise BadByteError(
+                line, self._buffer[: begin + zero].tobytes(), "there is a NUL byte, which no text has",
+                "remove it, or say by `charset` what the file is (`utf-16` has such bytes).",
+            )  # fmt: skip
         return self._filled < self._buffer.size
 
     def _grow(self) -> None:
@@ -107,7 +125,10 @@ class Blocks:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = self.line + count_lines(data[: error.start])
+            line, error_start = self.line + count_lines(data[: error.start]), error.start
         else:
             return
-        raise UnreadableError(f"Line {line}: a byte that is not UTF-8; save the file as UTF-8.")
+        raise BadByteError(
+            line, data[: error_start], "there is a byte that is not UTF-8",
+            "say by `charset` what the file is (such as `windows-1252`), or save it as UTF-8.",
+        )  # fmt: skip

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 #: Kinds of a cell. TEXT may have any type; QUOTED stood in quotes; STRING is text by its format (a JSON string).
 TEXT, QUOTED, STRING, MISSING = 0, 1, 2, 3
+#: An array of JSON as it was written, which its reader makes a STRING of before anything else sees it.
+LIST = 6
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int32]

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from app.contracts.datasets import FileFormat, ReadOptions
 from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
 from workers.frames.upload import delimited_kernel as splitting
-from workers.frames.upload.blocks import BLOCK_BYTES, Blocks
+from workers.frames.upload.blocks import BLOCK_BYTES, BadByteError, Blocks
 from workers.frames.upload.cells import Bytes, Cells, Positions
-from workers.frames.upload.names import check_names
+from workers.frames.upload.names import check_names, column_at
 
 #: For readers that were not told what was found out.
 _DEFAULT_DELIMITER = {FileFormat.CSV: ",", FileFormat.TSV: "\t"}
@@ -121,6 +121,12 @@ class DelimitedReader:
 
     def batches(self) -> Iterator[Cells]:
         """Runs of records in the file's order."""
+        try:
+            yield from self._batches()
+        except BadByteError as error:
+            raise error.at(self._column_after(error.before)) from None
+
+    def _batches(self) -> Iterator[Cells]:
         blocks = Blocks(self._path, self._block_bytes)
         to_skip = self._dialect.skip_lines
         width = -1
@@ -186,21 +192,52 @@ class DelimitedReader:
             return width, None
         self.names = list(self._given) or [f"column_{i}" for i in range(1, width + 1)]
         if len(self.names) != width:
-            raise _invalid("column", f"names {len(self.names)} columns, line {line} has {width}")
+            named, self.names = len(self.names), []
+            raise _invalid("column", f"names {named} columns, and line {line} has {width}: give each a name, in order")
         check_names(self.names, "`column`")
         begin = int(fields.report[splitting.BEGIN])
         return width, self._accept(blocks, self._split(line, buffer[begin:], final, width, _MANY), begin)
 
+    def _column_after(self, before: bytes) -> str:
+        """The column in which some bytes, from the beginning of a record on, end."""
+        buffer = np.frombuffer(before, np.uint8)
+        size = int(np.isin(buffer, [10, 13, self._dialect.delimiter]).sum()) + 1
+        width, limits = len(self.names) or -1, np.array([_MANY, _MANY])
+        start, end, kind = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint8)
+        report = splitting.split_records(
+            buffer.copy(), True, 1, self._dialect.as_array(), self._comment, width, limits,
+            start, end, kind, np.empty(size, np.int64), 0,
+        )  # fmt: skip
+        code = report[splitting.CODE]
+        last = report[splitting.COLUMN if code in {splitting.UNTERMINATED, splitting.AFTER_QUOTE} else splitting.FOUND]
+        return column_at(max(1, width if code == splitting.OK and width > 0 else int(last)), self.names)
+
     def _problem(self, report: npt.NDArray[np.int64], width: int) -> Exception:
         code, line = report[splitting.CODE], report[splitting.ERROR_LINE]
-        where = f"Line {line}, column {report[splitting.COLUMN]}"
         if code == splitting.RAGGED:
-            return UnreadableError(f"Line {line}: expected {width} fields, found {report[splitting.FOUND]}.")
+            return self._ragged(int(line), int(report[splitting.FOUND]), width)
+        where = f"Line {line}, {column_at(int(report[splitting.COLUMN]), self.names)}"
         if code == splitting.UNTERMINATED:
-            return UnreadableError(f"{where}: the quote opened here is never closed.")
+            return UnreadableError(
+                f"{where}: the quote opened here is never closed; close it, or ask for another `quote`."
+            )
         if code == splitting.AFTER_QUOTE:
             return UnreadableError(
                 f"{where}: there is text after the closing quote; double a quote inside a quoted field, "
                 "or ask for another `quote`."
             )
-        return TooLargeError(f"{where}: the field is longer than {self._max_field} bytes; is a quote not closed?")
+        return TooLargeError(
+            f"{where}: the field is longer than {self._max_field} bytes; close its quote, or shorten it."
+        )
+
+    def _ragged(self, line: int, fields: int, width: int) -> UnreadableError:
+        found = f"Line {line}: expected {width} fields, found {fields}"
+        if fields < width:
+            return UnreadableError(
+                f"{found}: there is none for {column_at(fields + 1, self.names)}; write an empty field for what is "
+                "missing."
+            )
+        return UnreadableError(
+            f"{found}: there is more after {column_at(width, self.names)}; put fields that hold the delimiter in "
+            "quotes, or say by `delimiter` what separates them."
+        )

@@ -1,10 +1,31 @@
-"""Which column names are accepted, in every format."""
+"""Which column names are accepted, in every format, and how errors name a column."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from app.errors import UnreadableError
 
 MAX_NAME_CHARACTERS = 1_000
+_SHOWN_CHARACTERS: Final = 100
+#: What a cell of numbers, days or flags may look like, and hardly a name.
+_LIKE_DATA: Final = re.compile(r"[-+]?[\d.,:/ ?-]+|nan|null|none|n/?a|true|false", re.IGNORECASE)
+
+
+def column_at(position: int, names: Sequence[str]) -> str:
+    """A column as errors name it: by its place, and by its name unless the names may be a record of somebody's data.
+
+    Parameters
+    ----------
+    position
+        From 1.
+    names
+        Of all columns, as far as they are known.
+    """
+    if not 0 < position <= len(names) or any(_LIKE_DATA.fullmatch(name.strip()) for name in names):
+        return f"column {position}"
+    name = names[position - 1]
+    return f"column {position} ({name[:_SHOWN_CHARACTERS] + '…' if len(name) > _SHOWN_CHARACTERS else name!r})"
 
 
 def check_names(names: Sequence[str], where: str) -> None:

@@ -1,11 +1,11 @@
-"""The compiled splitter of newline-delimited JSON: flat objects, one a line, as cells."""
+"""The compiled splitter of newline-delimited JSON: objects of plain values and flat arrays, one a line, as cells."""
 
 from typing import Any, Final
 
 import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel, kernel
-from workers.frames.upload.cells import MISSING, STRING, TEXT
+from workers.frames.upload.cells import LIST, MISSING, STRING, TEXT
 from workers.frames.upload.escapes import ESCAPED
 
 # Why the kernel stopped.
@@ -14,6 +14,8 @@ OK, SYNTAX, NESTED, DUPLICATE, UNKNOWN_KEY, TOO_LONG, MANY = range(7)
 ROWS, CONSUMED, LINE, CODE, COLUMN = range(5)
 REPORT: Final = 5
 _LF, _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _BRACKET, _MINUS = 10, 34, 92, 44, 58, 123, 125, 91, 45
+_END_BRACKET: Final = 93
+_DEEPER: Final = -2
 _WORDS = np.frombuffer(b"truefalsenullNaNInfinity-Infinity", np.uint8)
 _WORD_AT = np.array([0, 4, 9, 13, 16, 24, 33])
 _NULL: Final = 2
@@ -41,6 +43,24 @@ def _after_string(buffer: Any, i: int, n: int) -> tuple[int, bool]:
             i += 1
         i += 1
     return -1, escaped
+
+
+@inner_kernel
+def _after_list(buffer: Any, i: int, n: int) -> int:
+    """Position after the array that begins at `i`; -1: it does not end on this line; -2: a value of it has parts."""
+    i += 1
+    while i < n:
+        c = buffer[i]
+        if c == _END_BRACKET:
+            return i + 1
+        if c in (_OPEN, _BRACKET):
+            return _DEEPER
+        if c == _QUOTE:
+            i, _ = _after_string(buffer, i + 1, n)
+            if i < 0:
+                return -1
+        i += 1
+    return -1
 
 
 @inner_kernel
@@ -186,10 +206,18 @@ def split_objects(  # noqa: C901 (a kernel)
                     if i >= stop:
                         code = SYNTAX
                         break
-                    if buffer[i] == _OPEN or buffer[i] == _BRACKET:
+                    if buffer[i] == _OPEN:
                         code = NESTED
                         break
-                    if buffer[i] == _QUOTE:
+                    if buffer[i] == _BRACKET:
+                        s = i
+                        e = _after_list(buffer, s, stop)
+                        if e == _DEEPER:
+                            code = NESTED
+                            break
+                        i = e
+                        k = LIST if e >= 0 else -1
+                    elif buffer[i] == _QUOTE:
                         s = i + 1
                         e, escaped = _after_string(buffer, s, stop)
                         i = e + 1

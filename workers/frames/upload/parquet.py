@@ -28,6 +28,8 @@ _BATCH_CELLS, _MAX_BATCH_ROWS, _MIN_BATCH_ROWS = 1 << 21, 1 << 16, 1 << 7
 #: Texts of one batch are expanded in pieces of about this size.
 _PIECE_BYTES = 1 << 25
 _LOOKED, _WRITTEN = 0.2, 0.9
+#: A member of a list as text, without its characters; and columns that are named when they are refused.
+_MEMBER_BYTES, _REFUSED = 8, 5
 #: Times that words occur on average, from which on they are looked at one by one.
 _REPEATED = 16
 
@@ -87,6 +89,7 @@ def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
     try:
         schema = pq.read_schema(source)
         texts = [f.name for f in schema if parquet_types.is_text(parquet_types.value_type(f.type))]
+        texts += _members(pq.read_metadata(source))
         file = pq.ParquetFile(
             source, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20, coerce_int96_timestamp_unit="us"
         )
@@ -97,16 +100,31 @@ def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
     if len(schema.names) > limits.columns:
         raise TooLargeError(f"The file has {len(schema.names)} columns; at most {limits.columns} are accepted.")
     check_names(schema.names, "The schema")
-    for refusal in parquet_types.refusals(schema):
-        raise UnreadableError(f"Column {refusal.name!r} has {refusal.reason}; it cannot be read.")
+    refused = [f"column {each.name!r} has {each.reason}" for each in parquet_types.refusals(schema)]
+    if refused:
+        more = f"; the same is so of {len(refused) - _REFUSED} more" if len(refused) > _REFUSED else ""
+        raise UnreadableError(f"C{refused[0][1:]}{''.join(f'; {one}' for one in refused[1:_REFUSED])}{more}.")
     metadata = file.metadata
     if not schema.names or metadata.num_rows <= 0:
         raise UnreadableError("The file has a schema but no records.")
     encoded = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    decoded = metadata.num_rows * _fixed_width(schema.types)
+    decoded = metadata.num_rows * _fixed_width(schema.types) + _MEMBER_BYTES * _members_in(metadata)
     if max(encoded, decoded) > limits.bytes:
         raise TooLargeError(f"The table takes {max(encoded, decoded)} bytes; at most {limits.bytes} are accepted.")
     return file
+
+
+def _members(metadata: pq.FileMetaData) -> list[str]:
+    """Paths of what lists are of."""
+    columns = (metadata.schema.column(i) for i in range(metadata.num_columns))
+    return [column.path for column in columns if column.max_repetition_level > 0]
+
+
+def _members_in(metadata: pq.FileMetaData) -> int:
+    """Members of all lists of the file, and empty lists."""
+    nested = [i for i in range(metadata.num_columns) if metadata.schema.column(i).max_repetition_level > 0]
+    groups = range(metadata.num_row_groups)
+    return sum(metadata.row_group(group).column(i).num_values for group in groups for i in nested)
 
 
 def _fixed_width(kinds: Sequence[pa.DataType]) -> int:
@@ -180,6 +198,8 @@ class _Budget:
         for name, array in zip(batch.schema.names, batch.columns, strict=True):
             if pa.types.is_dictionary(array.type) and parquet_types.is_text(array.type.value_type):
                 size += self._lengths(name, array)
+            elif parquet_types.is_list(array.type) and pa.types.is_dictionary(array.type.value_type):
+                size += self._in_lists(name, array)
         self._taken += int(size.sum())
         if self._taken > self._limits.bytes:
             raise TooLargeError(
@@ -191,11 +211,24 @@ class _Budget:
             yield batch.slice(begin, stop - begin)
             begin = stop
 
+    def _in_lists(self, name: str, array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False)
+        lengths = self._lengths(name, pc.list_flatten(array))
+        size = np.bincount(rows, weights=lengths, minlength=len(array)).astype(np.int64)
+        if size.size and size.max() > self._limits.field_bytes:
+            raise self._too_long(name)
+        return size
+
+    def _too_long(self, name: str) -> TooLargeError:
+        return TooLargeError(
+            f"Column {name!r} has a value longer than {self._limits.field_bytes} bytes; shorten it or leave it out."
+        )
+
     def _lengths(self, name: str, array: pa.DictionaryArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         of_word = pc.binary_length(array.dictionary).cast(pa.int64())
         lengths = pc.fill_null(of_word.take(array.indices), 0).to_numpy(zero_copy_only=False)
         if lengths.size and lengths.max() > self._limits.field_bytes:
-            raise TooLargeError(f"Column {name!r} has a value longer than {self._limits.field_bytes} bytes.")
+            raise self._too_long(name)
         return np.asarray(lengths, np.int64)
 
 
@@ -213,15 +246,21 @@ class _Converter:
         self._survey.widen([NEEDED[column]])
         self._is_text = parquet_types.is_text(parquet_types.value_type(kind)) and column is ColumnType.STRING
         self._rows = 0
+        self._done = 0
 
     def convert(self, array: pa.Array) -> pa.Array:
         """One array."""
+        result = self._convert(array)
+        self._done += len(array)
+        return result
+
+    def _convert(self, array: pa.Array) -> pa.Array:
         try:
             if self._is_parsed:
                 return self._parse(parquet_types.convert(array, ColumnType.STRING))
             result = parquet_types.convert(array, self._column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise self._problem() from None
+            raise self._problem(array) from None
         if self._missing is not None:
             result = pc.if_else(pc.is_in(result, value_set=self._missing), pa.scalar(None, result.type), result)
         if self._is_text and _has_few_words(array):
@@ -268,17 +307,32 @@ class _Converter:
     def check(self) -> None:
         """Refuse the column if texts could not be read as asked."""
         for _, count, row in self._survey.refusals():
-            detail = f"column {self._name!r}: {count} cells cannot be read as {self._column}, the first in record {row}"
+            detail = (
+                f"column {self._name!r}: {count} cells cannot be read as {self._column}, the first in record {row}; "
+                "declare `missing` tokens or ask for another type"
+            )
             raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
 
-    def _problem(self) -> Exception:
+    def _problem(self, array: pa.Array) -> Exception:
+        """What to say of an array that cannot be held: in which record first, and what would work."""
+        bad = next((row for row in range(len(array)) if not self._can_hold(array.slice(row, 1))), 0)
+        record = f"the value in record {self._done + bad + 1}"
         if self._asked:
-            detail = f"column {self._name!r} cannot be read as {self._column} without loss"
-            return InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
-        return UnreadableError(
-            f"Column {self._name!r} has a value that cannot be held as {self._column}: text that is not UTF-8, or a "
-            "day outside the years 0001 to 9999."
+            detail = f"column {self._name!r} cannot be read as {self._column} without loss, for {record}"
+            return InvalidError(f"`type`: {detail}; ask for another type.", errors=[FieldError("?type", detail)])
+        why = (
+            "is a day outside the years 0001 to 9999: write it as text"
+            if pa.types.is_temporal(parquet_types.value_type(array.type))
+            else "is no text in UTF-8: write it as text, or leave the column out"
         )
+        return UnreadableError(f"Column {self._name!r} cannot be held as {self._column}: {record} {why}.")
+
+    def _can_hold(self, one: pa.Array) -> bool:
+        try:
+            parquet_types.convert(one, self._column)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return False
+        return True
 
 
 def _has_few_words(array: pa.Array) -> bool:

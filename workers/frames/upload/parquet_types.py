@@ -17,7 +17,9 @@ time                                      string, ISO 8601
 string, large or view, enum, UTF-8 bytes  string; the empty one is missing
 dictionary                                as its values
 null                                      string, all missing
-duration, interval, other bytes, nested   refused by name
+list of plain values                      string: a set, as a JSON array (:mod:`~workers.frames.upload.lists`)
+duration, interval, other bytes, other    refused by name
+nested
 ========================================  ==============================================================================
 """
 
@@ -30,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.contracts.datasets import ColumnType
+from workers.frames.upload import lists
 from workers.frames.upload.building import ARROW_TYPES
 
 _DAY: Final = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -49,6 +52,23 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return value_type(kind.value_type) if pa.types.is_dictionary(kind) else kind
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """Lists of whatever."""
+    is_ = pa.types
+    return bool(
+        is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind)
+        or is_.is_list_view(kind) or is_.is_large_list_view(kind)
+    )  # fmt: skip
+
+
+def _is_member(kind: pa.DataType) -> bool:
+    """Whether values of the type can stand in sets."""
+    kind, is_ = value_type(kind), pa.types
+    number = is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind)
+    word = (is_text(kind) and not is_.is_binary(kind) and not is_.is_large_binary(kind)) or is_.is_null(kind)
+    return bool(number or word or is_.is_boolean(kind) or is_.is_date(kind))
+
+
 def must_look(kind: pa.DataType) -> bool:
     """Whether the type to take depends on the values."""
     kind = value_type(kind)
@@ -63,6 +83,8 @@ def column_type(kind: pa.DataType) -> ColumnType | None:
     """The type to take if no value says otherwise; None: refused."""
     kind = value_type(kind)
     is_ = pa.types
+    if is_list(kind):
+        return ColumnType.STRING if _is_member(kind.value_type) else None
     if is_.is_integer(kind) or (is_.is_decimal(kind) and kind.scale <= 0):
         return ColumnType.INTEGER
     if is_.is_floating(kind) or is_.is_decimal(kind):
@@ -140,6 +162,8 @@ def _days(array: pa.Array) -> pa.Array:
 def to_text(array: pa.Array) -> pa.Array:
     """An array as strings: numbers in full, instants in ISO 8601; the empty string is missing."""
     kind = array.type
+    if is_list(kind):
+        return lists.texts(array)
     if pa.types.is_timestamp(kind):
         array = array.cast(pa.timestamp(kind.unit, "UTC" if kind.tz else None))
         _days(array.cast(pa.date32(), safe=False))
@@ -162,6 +186,10 @@ def refusals(schema: pa.Schema) -> Iterable[Refusal]:
     """Columns whose types are not taken."""
     for field in schema:
         if column_type(field.type) is None:
-            nested = pa.types.is_nested(field.type)
-            reason = "nested values; flatten them to one value a cell" if nested else f"the type {field.type}"
+            nested = pa.types.is_nested(value_type(field.type))
+            reason = (
+                "values inside its values: give each a column of its own (a list of plain values is read as a set)"
+                if nested
+                else f"values of the type {field.type}: write them as numbers or texts, or leave it out"
+            )
             yield Refusal(field.name, reason)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from app.contracts.datasets import ColumnType, Profile, ReadOptions
-from app.errors import FieldError, InvalidError, UnreadableError
+from app.errors import FieldError, InvalidError, UnreadableError, meant
 from workers.frames.upload.building import build_column
 from workers.frames.upload.cells import Bytes, CellReader, Cells
 from workers.frames.upload.delimited_kernel import mark_missing
@@ -15,6 +15,8 @@ from workers.frames.upload.inference import NEEDED, Survey
 from workers.frames.upload.notations import Notation
 from workers.frames.upload.sink import TableSink, Tick
 
+#: Columns that a refusal lists.
+_NAMED = 10
 #: Shares of the work done when the first and when the second pass end.
 _SURVEYED, _WRITTEN = 0.4, 0.9
 
@@ -42,8 +44,19 @@ def check_type_names(asked: dict[str, ColumnType], names: Sequence[str]) -> None
     """
     unknown = [name for name in asked if name not in set(names)]
     if unknown:
-        detail = f"no column is named {', '.join(map(repr, unknown))}"
-        raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
+        errors = [FieldError("?type", f"no column is named {name!r}{_meant(name, names)}") for name in unknown]
+        raise InvalidError(f"`type`: {errors[0].detail}", errors=errors)
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    """Which column was perhaps meant, or what there is where no name is close."""
+    if ":" in name and "," in name:
+        return "; repeat `type`, once a column"
+    close = meant(name, names)
+    if close:
+        return close
+    shown = ", ".join(map(repr, names[:_NAMED]))
+    return f"; the columns are {shown}" + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) -> Profile:
@@ -124,8 +137,9 @@ def _check_refusals(survey: Survey, asked: dict[str, ColumnType], names: Sequenc
         for j, count, line in survey.refusals()
     ]
     if problems:
-        errors = [FieldError("?type", problem) for problem in problems]
-        raise InvalidError(f"`type`: {problems[0]}; declare `missing` tokens or ask for another type.", errors=errors)
+        remedy = "declare `missing` tokens or ask for another type"
+        errors = [FieldError("?type", f"{problem}; {remedy}") for problem in problems]
+        raise InvalidError(f"`type`: {errors[0].detail}.", errors=errors)
 
 
 def _leading(reader: CellReader, rows: int) -> Iterator[Cells]:
