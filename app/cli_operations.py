@@ -1,11 +1,14 @@
 """Commands of the operator: what belongs together, what is held back until you have looked. No service has to run."""
 
+import json
+from datetime import UTC, datetime
 from threading import Event
 from typing import Annotated
 
 import typer
 
 from app.cli_settings import AnyDataDir, opened, say
+from app.contracts.log import LogAction
 
 cli = typer.Typer()
 installation = typer.Typer(help="Which database and storage belong together.", no_args_is_help=True)
@@ -43,6 +46,32 @@ def orphans(
         say(f"{len(census.keys)} are in the trash now, for {settings.trash_days:g} days.")
     elif held:
         say("Housekeeping leaves them alone. If this database is the right one: surebox orphans --discard")
+
+
+@cli.command("log")
+def show_log(
+    owner: Annotated[str | None, typer.Option(help="Only of this owner; '' for what concerns the service.")] = None,
+    action: Annotated[list[LogAction] | None, typer.Option(help="Only this; may be given several times.")] = None,
+    subject: Annotated[str | None, typer.Option("--object", help="Only what was done to this id.")] = None,
+    after: Annotated[datetime | None, typer.Option(help="Only later, in UTC.")] = None,
+    before: Annotated[datetime | None, typer.Option(help="Only earlier, in UTC.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="The newest so many.")] = 200,
+    data_dir: AnyDataDir = None,
+) -> None:
+    """Print the audit log of all owners, newest first, one JSON object a line."""
+    from app.db.repositories.audit import LogFilter
+    from app.releases.log import read_log
+
+    only = LogFilter(
+        owner=owner,
+        actions=tuple(action or ()),
+        subject=subject,
+        after=None if after is None else after.replace(tzinfo=UTC),
+        before=None if before is None else before.replace(tzinfo=UTC),
+    )
+    with opened(data_dir) as (_, database):
+        for each in read_log(database=database, only=only, before=None, limit=limit):
+            typer.echo(json.dumps({"owner": each.owner, **each.entry.model_dump(mode="json")}, ensure_ascii=False))
 
 
 @publishing.command("status")

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
+import anyio
 import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -20,6 +21,7 @@ from app.api.openapi import TITLE, VERSION, DescribedApi
 from app.api.rates import Rates
 from app.api.start import include_start
 from app.api.surface import include_routes
+from app.api.tally import FLUSH_SECONDS, Tally
 from app.auth.authenticator import Authenticator
 from app.auth.keys import secrets_of
 from app.db.notifications import Notifications
@@ -87,8 +89,15 @@ async def _resources(settings: Settings, secrets: tuple[bytes, ...]) -> AsyncIte
         settings.database_url, pool_size=settings.database_pool_size, timeout=settings.database_timeout_seconds
     )
     rates = Rates(settings)
+
+    def clock() -> datetime:
+        return datetime.now(UTC)
+
     try:
-        async with Notifications(database, max_waiters=settings.max_waiters) as notifications:
+        async with (
+            Notifications(database, max_waiters=settings.max_waiters) as notifications,
+            _counting(Tally(database=database, clock=clock)) as tally,
+        ):
             yield Resources(
                 settings=settings,
                 database=database,
@@ -97,8 +106,28 @@ async def _resources(settings: Settings, secrets: tuple[bytes, ...]) -> AsyncIte
                 notifications=notifications,
                 limiter=rates,
                 authenticator=Authenticator(database=database, secrets=secrets),
-                clock=lambda: datetime.now(UTC),
+                clock=clock,
+                tally=tally,
             )
     finally:
         await rates.close()
         database.close()
+
+
+@asynccontextmanager
+async def _counting(tally: Tally) -> AsyncIterator[Tally]:
+    """What was counted is written every second, and at the end."""
+
+    async def write() -> None:
+        while True:
+            await anyio.sleep(FLUSH_SECONDS)
+            await anyio.to_thread.run_sync(tally.flush)
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write)
+            yield tally
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(tally.flush)

@@ -129,6 +129,10 @@ class Settings(BaseSettings):
     trash_days: float = Field(default=7.0, ge=0, description="How long the trash keeps objects no row points to.")
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
+    log_days: float = Field(
+        default=730.0, gt=0, description="How long the audit log keeps what is not chained, refusals aside."
+    )
+    refusal_days: float = Field(default=30.0, gt=0, description="How long the audit log keeps refusals (401, 403).")
     result_hours: float | None = Field(
         default=None, gt=0, description="How long finished jobs keep restricted results (default: until deleted)."
     )

@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 
 from app.api.rates import Rates
 from app.api.slots import Slots
+from app.api.tally import Tally
 from app.auth.authenticator import Authenticator
 from app.auth.principal import Principal, Scope
 from app.db.notifications import Notifications
@@ -34,6 +35,7 @@ class Resources:
     limiter: Rates
     authenticator: Authenticator
     clock: Callable[[], datetime]
+    tally: Tally
     streams: Slots = field(default_factory=Slots)
 
 
@@ -53,12 +55,26 @@ class Require:
     """The dependency `require` returns; routes are walked for it by the OpenAPI document and by tests."""
 
     def __init__(
-        self, scopes: frozenset[str], *, limited: bool, instead: frozenset[str] = frozenset(), public: bool = False
+        self,
+        scopes: frozenset[str],
+        *,
+        limited: bool,
+        instead: frozenset[str] = frozenset(),
+        public: bool = False,
+        any_of_instead: bool = False,
     ) -> None:
         self.scopes = scopes
         self.public = public
         self.instead = instead
         self.limited = limited
+        self.any_of_instead = any_of_instead
+
+    @property
+    def ways(self) -> list[frozenset[str]]:
+        """Sets of scopes each of which lets a request through."""
+        if self.any_of_instead:
+            return [self.scopes, *(frozenset({scope}) for scope in sorted(self.instead))]
+        return [self.scopes, self.instead] if self.instead else [self.scopes]
 
     async def __call__(self, request: Request) -> Principal:
         """The principal, if it has the scopes and is within its rate."""
@@ -70,7 +86,7 @@ class Require:
         if not isinstance(principal, Principal):
             raise UnauthorizedError("send your API key as `Authorization: Bearer <key>`")
         missing = principal.missing(self.scopes)
-        if missing and (not self.instead or principal.missing(self.instead)):
+        if all(principal.missing(way) for way in self.ways):
             names = ", ".join(sorted(missing))
             raise ForbiddenError(f"this key lacks the scope {names}: ask for a key that has it")
         if self.limited:
@@ -89,7 +105,11 @@ class Require:
 
 
 def require(
-    *scopes: str, limited: bool = True, instead: Sequence[str] = (), public: bool = False
+    *scopes: str,
+    limited: bool = True,
+    instead: Sequence[str] = (),
+    public: bool = False,
+    any_of_instead: bool = False,
 ) -> Callable[[Request], Awaitable[Principal]]:
     """A dependency that gives the Principal: `Annotated[Principal, Depends(require("jobs:read"))]`.
 
@@ -101,6 +121,8 @@ def require(
         Whether the request counts against the owner's rate. False for reads of a job's state only.
     instead
         Scopes that let a request through as well; the route itself has to see what such a key may not.
+    any_of_instead
+        Whether one of these suffices.
     public
         Whether, where the operator allows it, a request without a key is let through: the route shows what is public.
     """
@@ -108,4 +130,4 @@ def require(
     if not wanted or (wanted | other).difference(scope.value for scope in Scope):
         msg = f"a route requires scopes of app.auth.principal.Scope, not {sorted(wanted | other)}"
         raise ValueError(msg)
-    return Require(wanted, limited=limited, instead=other, public=public)
+    return Require(wanted, limited=limited, instead=other, public=public, any_of_instead=any_of_instead)

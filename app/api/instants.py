@@ -21,3 +21,7 @@ CreatedAfter = Annotated[
     Annotated[AwareDatetime, BeforeValidator(_written_out)] | None,
     Query(description="RFC 3339, with a time zone: only what was made later."),
 ]
+CreatedBefore = Annotated[
+    Annotated[AwareDatetime, BeforeValidator(_written_out)] | None,
+    Query(description="RFC 3339, with a time zone: only what was made earlier."),
+]

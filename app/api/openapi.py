@@ -30,6 +30,7 @@ _TAGS: Final = (
     ("datasets", "Microdata to work on."),
     ("jobs", "Anonymizations and audits: asking, following, results and provenance."),
     ("releases", "What succeeded anonymizations publish."),
+    ("administration", "What an owner's keys did, and what it may have."),
     ("service", "For operators: alive, ready, numbers."),
 )
 _BEARER: Final[Mapping[str, Any]] = {
@@ -113,8 +114,7 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
     if required is None:
         operation["security"] = []
     else:
-        ways = [required.scopes, required.instead] if required.instead else [required.scopes]
-        operation["security"] = [{"bearer": sorted(scopes)} for scopes in ways]
+        operation["security"] = [{"bearer": sorted(scopes)} for scopes in required.ways]
         common |= {str(status): described(text) for status, text in _COMMON.items()}
         if required.limited:
             common["429"] = described("Too many requests of this owner; `Retry-After` says when to try again.")

@@ -13,9 +13,10 @@ from typing import Final
 from pydantic import SecretStr
 
 from app.auth.principal import Scope
-from app.contracts.base import new_id
+from app.contracts.base import new_id, rfc3339
+from app.contracts.log import LogAction
 from app.contracts.releases import EVERYBODY
-from app.db.repositories import api_keys
+from app.db.repositories import api_keys, audit
 from app.db.repositories.api_keys import KeyInfo
 from app.db.session import Database
 from app.errors import CannotStartError, FieldError, InvalidError
@@ -113,6 +114,10 @@ def create_key(
     key = PREFIX + secrets.token_urlsafe(32)
     with database.unit_of_work() as unit:
         api_keys.add(unit.connection, info=info, digest=digest_of(key, secret=under))
+        audit.record(
+            unit.connection, owner=owner, action=LogAction.KEY_CREATED, subject=info.id, key_id=None,
+            facts={"scopes": list(info.scopes), "expires_at": None if expires_at is None else rfc3339(expires_at)},
+        )  # fmt: skip
     return info, key
 
 
@@ -125,7 +130,10 @@ def list_keys(*, database: Database, owner: str | None = None) -> list[KeyInfo]:
 def revoke_key(*, database: Database, key_id: str, now: datetime) -> bool:
     """Revoke a key; it stops working within the seconds that processes cache it. False when there was nothing to do."""
     with database.unit_of_work() as unit:
-        return api_keys.revoke(unit.connection, key_id=key_id, now=now)
+        owner = api_keys.revoke(unit.connection, key_id=key_id, now=now)
+        if owner is not None:
+            audit.record(unit.connection, owner=owner, action=LogAction.KEY_REVOKED, subject=key_id, key_id=None)
+        return owner is not None
 
 
 def _checked(scopes: Sequence[str], owner: str, name: str) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from app.certificates.issue import register
 from app.certificates.signing import jwk, new_pem, open_keys, read_file, read_pem
-from app.db.repositories import signing_keys
+from app.contracts.log import LogAction
+from app.db.repositories import audit, signing_keys
 from app.db.session import Database
 from app.errors import CannotStartError, NotFoundError
 from app.settings import Settings
@@ -39,6 +40,10 @@ def rotate(
     with database.unit_of_work() as unit:
         register(unit.connection, [*open_keys(_tolerant(settings)), key])
         signing_keys.retire_others(unit.connection, but=jwk(key)["kid"], after=overlap)
+        audit.record(
+            unit.connection, owner=audit.NO_OWNER, action=LogAction.SIGNING_KEY_ROTATED, subject=jwk(key)["kid"],
+            key_id=None, facts={"overlap_days": overlap / timedelta(days=1)},
+        )  # fmt: skip
         if path is not None:
             write(path, made + read_file(path))
     return jwk(key)["kid"], made if path is None else None
@@ -55,6 +60,10 @@ def revoke(*, database: Database, key_id: str, reason: str) -> None:
     with database.unit_of_work() as unit:
         if not signing_keys.revoke(unit.connection, key_id=key_id, reason=reason):
             raise NotFoundError(f"no key with the id {key_id} that is not revoked; /.well-known/jwks.json lists them")
+        audit.record(
+            unit.connection, owner=audit.NO_OWNER, action=LogAction.SIGNING_KEY_REVOKED, subject=key_id, key_id=None,
+            facts={"reason": reason},
+        )  # fmt: skip
 
 
 def _tolerant(settings: Settings) -> Settings:

@@ -1,4 +1,4 @@
-"""The log: who published, withdrew, accepted and read what was restricted."""
+"""The log: who published and read what was restricted, and who did what else."""
 
 from enum import StrEnum
 from typing import Any
@@ -20,19 +20,37 @@ class LogAction(StrEnum):
     DECLARED = "declared"
     CONFIRMED = "confirmed"
     CONFIGURED = "configured"
+    # Those below are not chained: they are kept for a time.
+    UPLOADED = "uploaded"
+    SUBMITTED = "submitted"
+    CANCELLED = "cancelled"
+    ENDED = "ended"
+    DELETED = "deleted"
+    DOWNLOADED = "downloaded"
+    REFUSED = "refused"
+    KEY_CREATED = "key_created"
+    KEY_REVOKED = "key_revoked"
+    SIGNING_KEY_ROTATED = "signing_key_rotated"
+    SIGNING_KEY_REVOKED = "signing_key_revoked"
+    SECRET_ROTATED = "secret_rotated"  # noqa: S105 - what was done
+    QUOTA_CHANGED = "quota_changed"
 
 
 class LogEntry(Contract):
-    """One entry. `hash` is SHA-256 of the others, with the owner, as JSON with sorted keys and without blanks."""
+    """One entry. `hash` is SHA-256 of the others, with the owner, as JSON with sorted keys and without blanks.
 
-    number: int = Field(description="From 1, without gaps.")
-    at: Instant = Field(description="When.")
-    key_id: str | None = Field(description="The key that did it; null: the service, for the job that `facts` names.")
+    Entries about publishing, and about reading what is restricted, form a chain and stay for ever. All others have null
+    for `number`, `previous` and `hash`, and are removed after a time.
+    """
+
+    number: int | None = Field(description="In the chain: from 1, without gaps. Null: not chained.")
+    at: Instant = Field(description="When; of what is counted by the minute, when it was first done in that minute.")
+    key_id: str | None = Field(description="The key that did it; null: the service, the operator, or no key at all.")
     action: LogAction = Field(description="What was done.")
-    subject: str = Field(description="Id of what it was done to.")
+    subject: str = Field(description="Id of what it was done to; empty where it was nothing that has one.")
     facts: dict[str, Any] = Field(description="What else there is to know; never a cell of data.")
-    previous: str = Field(description="`hash` of the entry before; zeros before the first.")
-    hash: str = Field(description="Of this entry: a chain that shows if one is changed or missing.")
+    previous: str | None = Field(description="`hash` of the entry before; zeros before the first. Null: not chained.")
+    hash: str | None = Field(description="Of this entry: a chain that shows if one is changed or missing.")
 
 
 class LogList(Contract):

@@ -11,7 +11,7 @@ from app.contracts.ingest import INGEST, IngestSpec
 from app.contracts.log import LogAction
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
-from app.db.repositories import datasets, log
+from app.db.repositories import audit, datasets, log
 from app.db.session import Connection, Database
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.submit import Submission, submit
@@ -98,6 +98,10 @@ def accept(
             raise NotFoundError(f"there is no dataset {dataset_id}")
         if remember is not None:
             remember(unit.connection, dataset)
+        audit.record(
+            unit.connection, owner=owner, action=LogAction.UPLOADED, subject=dataset_id, key_id=key_id,
+            facts={"bytes": staged.bytes},
+        )  # fmt: skip
         if described.same_data_as is not None:
             _log_word(unit.connection, owner=owner, key_id=key_id, dataset_id=dataset_id, described=described)
     return Accepted(dataset, job_id)

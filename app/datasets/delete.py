@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
 
-from app.db.repositories import datasets, families
+from app.contracts.log import LogAction
+from app.db.repositories import audit, datasets, families
 from app.db.repositories.datasets import Leftover
 from app.db.repositories.job_inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
@@ -16,7 +17,9 @@ _NAMED_JOBS: Final = 3
 _BATCH: Final = 100
 
 
-def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_id: str, now: datetime) -> None:
+def delete_dataset(
+    *, database: Database, storage: Storage, owner: str, dataset_id: str, now: datetime, key_id: str | None = None
+) -> None:
     """Delete the owner's dataset; its bytes are gone when this returns, its releases remain.
 
     Raises
@@ -33,6 +36,7 @@ def delete_dataset(*, database: Database, storage: Storage, owner: str, dataset_
         _refuse_in_use(users_of_dataset(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
         datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)
         families.forget_if_unpublished(unit.connection, dataset_id=dataset_id)
+        audit.record(unit.connection, owner=owner, action=LogAction.DELETED, subject=dataset_id, key_id=key_id)
     remove_leftovers(database=database, storage=storage, dataset_id=dataset_id)
     remove_links(database=database, storage=storage, dataset_id=dataset_id)
 

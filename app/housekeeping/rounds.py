@@ -1,16 +1,18 @@
 """What the leader does in a round. Time is the database's; every step is a short transaction of its own."""
 
 import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
 import structlog
 
 from app.certificates.issue import issue_missing
 from app.certificates.stamp import Stamping
 from app.datasets.delete import remove_leftovers as datasets_left
-from app.db.repositories import expiry, parts, reaping, stranded, workers
+from app.db.repositories import audit, expiry, parts, reaping, stranded, workers
 from app.db.repositories.claims import QueuedJob
-from app.db.session import Database
+from app.db.session import Connection, Database
 from app.housekeeping.orphans import Orphans
 from app.installation.check import check as check_installation
 from app.jobs.erase import expire_results
@@ -24,6 +26,14 @@ from app.storage.protocol import Storage
 
 #: A worker's row is kept so long after it was last seen.
 _WORKER_SECONDS = 300.0
+
+#: Rows that one transaction removes.
+_AT_ONCE: Final = 1_000
+#: Refusals without a key that are kept, however young: outsiders make them.
+_REFUSALS_OF_NOBODY: Final = 100_000
+
+#: Removes some rows, and says how many.
+Removal: TypeAlias = Callable[[Connection], int]
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +71,7 @@ class Rounds:
     def slow(self, stop: threading.Event) -> None:
         """Remove what has expired; `stop` ends it early."""
         self._expire_rows()
+        self._expire_log(stop)
         self._expire_uploads()
         self._expire_results()
         self._certify()
@@ -117,6 +128,26 @@ class Rounds:
             expiry.remove_expired_jobs(unit.connection)
             parts.remove_old(unit.connection)
             workers.forget_silent(unit.connection, older_than_seconds=_WORKER_SECONDS)
+
+    def _expire_log(self, stop: threading.Event) -> None:
+        settings, most = self._settings, _REFUSALS_OF_NOBODY
+
+        def old(days: float, *, refusals: bool) -> Removal:
+            age = timedelta(days=days)
+            return lambda connection: audit.remove_old(connection, older_than=age, limit=_AT_ONCE, refusals=refusals)
+
+        self._in_batches(stop, old(settings.log_days, refusals=False))
+        self._in_batches(stop, old(settings.refusal_days, refusals=True))
+        self._in_batches(stop, lambda connection: audit.remove_refusals_above(connection, most=most, limit=_AT_ONCE))
+
+    def _in_batches(self, stop: threading.Event, remove: Removal) -> int:
+        """Remove a thousand rows a transaction until fewer are left: no lock is held for long; how many."""
+        removed, last = 0, _AT_ONCE
+        while last == _AT_ONCE and not stop.is_set():
+            with self._database.unit_of_work() as unit:
+                last = remove(unit.connection)
+            removed += last
+        return removed
 
     def _expire_uploads(self) -> None:
         """What killed writers have left, and releases whose deletion was interrupted."""

@@ -9,7 +9,9 @@ from typing import Final
 
 import structlog
 
-from app.db.repositories import installation
+from app.auth.keys import name_of
+from app.contracts.log import LogAction
+from app.db.repositories import audit, installation
 from app.db.repositories.installation import Installation
 from app.db.session import Connection, Database
 from app.errors import CannotStartError, UnavailableError
@@ -61,10 +63,24 @@ def check_at_start(settings: Settings) -> None:
     database = Database(settings.database_url, pool_size=1)
     try:
         check(database=database, storage=open_storage(settings))
+        _note_secret(database, settings)
     except UnavailableError as error:
         log.warning("installation.unchecked", why=error.detail)
     finally:
         database.close()
+
+
+def _note_secret(database: Database, settings: Settings) -> None:
+    """The audit log says when processes have begun to start with another secret."""
+    if not settings.server_secret.get_secret_value():
+        return
+    name = name_of(settings.server_secret.get_secret_value().encode())
+    with database.unit_of_work() as unit:
+        if installation.note_secret(unit.connection, name=name):
+            audit.record(
+                unit.connection, owner=audit.NO_OWNER, action=LogAction.SECRET_ROTATED, subject="server_secret",
+                key_id=None,
+            )  # fmt: skip
 
 
 def adopt(*, database: Database, storage: Storage, say: Callable[[str], None]) -> None:

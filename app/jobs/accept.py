@@ -7,9 +7,10 @@ from datetime import datetime
 from app.auth.principal import Principal
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobSpec
+from app.contracts.log import LogAction
 from app.contracts.method import Method
 from app.db.job_record import JobRecord
-from app.db.repositories import draws, families, jobs
+from app.db.repositories import audit, draws, families, jobs
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
@@ -90,6 +91,11 @@ def accept(
             raise NotFoundError(f"there is no job {job_id}")
         if remember is not None:
             remember(unit, record)
+        if submission.listed:
+            audit.record(
+                unit.connection, owner=principal.owner, action=LogAction.SUBMITTED, subject=job_id,
+                key_id=principal.key_id, facts={"method": method.name},
+            )  # fmt: skip
     return record
 
 

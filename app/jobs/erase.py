@@ -7,7 +7,8 @@ from typing import Any, Final
 import structlog
 
 from app.contracts.jobs import JobKind, JobState
-from app.db.repositories import erasing
+from app.contracts.log import LogAction
+from app.db.repositories import audit, erasing
 from app.db.repositories.erasing import Erasable
 from app.db.repositories.job_inputs import users_of_job, users_of_release
 from app.db.session import Database, UnitOfWork
@@ -30,7 +31,15 @@ _RETRY_SECONDS: Final = 2
 log = structlog.get_logger(__name__)
 
 
-def delete_job(*, database: Database, storage: Storage, owner: str, job_id: str) -> None:
+def delete_job(
+    *,
+    database: Database,
+    storage: Storage,
+    owner: str,
+    job_id: str,
+    key_id: str | None = None,
+    because: str | None = None,
+) -> None:
     """Erase the owner's job; what was restricted of it is gone when this returns, its release remains.
 
     Raises
@@ -47,6 +56,10 @@ def delete_job(*, database: Database, storage: Storage, owner: str, job_id: str)
         parts = _free_parts(unit, found)
         _refuse_in_use(unit, found)
         erasing.erase(unit.connection, found=found, spec=kept_spec(found.spec) if found.release_id else {})
+        audit.record(
+            unit.connection, owner=owner, action=LogAction.DELETED, subject=job_id, key_id=key_id,
+            facts={} if because is None else {"because": because},
+        )  # fmt: skip
     remove_leftovers(database=database, storage=storage, job_id=job_id)
     if found.release_id is not None:
         remove_links(database=database, storage=storage, release_id=found.release_id)

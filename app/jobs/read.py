@@ -3,8 +3,9 @@
 from datetime import datetime
 
 from app.contracts.jobs import JobKind, JobState
+from app.contracts.log import LogAction
 from app.db.job_record import JobRecord
-from app.db.repositories import inputs, job_results, jobs
+from app.db.repositories import audit, inputs, job_results, jobs
 from app.db.repositories.job_results import StoredProvenance, StoredResult
 from app.db.repositories.jobs import JobFilter
 from app.db.repositories.release_access import Viewer
@@ -48,11 +49,15 @@ def list_jobs(
         return jobs.list_jobs(connection, owner=owner, only=only, before=before, limit=limit)
 
 
-def cancel_job(*, database: Database, owner: str, job_id: str, viewer: Viewer | None = None) -> tuple[JobRecord, bool]:
+def cancel_job(
+    *, database: Database, owner: str, job_id: str, viewer: Viewer | None = None, key_id: str | None = None
+) -> tuple[JobRecord, bool]:
     """Ask for the end of a job; returns the job and whether there was anything left to cancel."""
     with database.unit_of_work() as unit:
         _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer)
         asked = jobs.request_cancel(unit.connection, owner=owner, job_id=job_id)
+        if asked:
+            audit.record(unit.connection, owner=owner, action=LogAction.CANCELLED, subject=job_id, key_id=key_id)
         return _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer), asked
 
 

@@ -45,6 +45,7 @@ class Bundle:
 
     parts: tuple[Part, ...]
     restricted: bool
+    owner: str
 
     @property
     def sha256(self) -> str:
@@ -96,7 +97,7 @@ def read_bundle(
     parts.append(_held("report.html", "The report of the release, for people", "text/html", report))
     parts += _signed(database, settings, mine)
     about = _held(_MADE_ABOUT, "What this bundle holds: RO-Crate", "application/ld+json", _crate(release, parts))
-    return Bundle((about, *parts), restricted=release.state is not ReleaseState.PUBLISHED)
+    return Bundle((about, *parts), restricted=release.state is not ReleaseState.PUBLISHED, owner=release.owner)
 
 
 def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Iterator[Part]:

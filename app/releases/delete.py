@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Final
 
+from app.contracts.log import LogAction
 from app.contracts.releases import ReleaseState
-from app.db.repositories import certificates, erasing, families, publications, releases
+from app.db.repositories import audit, certificates, erasing, families, publications, releases
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
@@ -41,6 +42,7 @@ def delete_release(
                 unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason="deleted"
             )
         certificates.forget_envelope(unit.connection, release_id=release_id)
+        audit.record(unit.connection, owner=owner, action=LogAction.DELETED, subject=release_id, key_id=key_id)
     remove_leftovers(database=database, storage=storage, release_id=release_id)
 
 

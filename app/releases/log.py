@@ -1,7 +1,10 @@
-"""The log of an owner: written where something is published or read that is restricted, read by its admins."""
+"""The log of an owner: what was published or read that is restricted, as a chain, and what else was done."""
 
-from app.contracts.log import LogAction, LogEntry
-from app.db.repositories import log
+from datetime import datetime
+
+from app.contracts.log import LogAction
+from app.db.repositories import audit, log
+from app.db.repositories.audit import LogFilter, PlacedEntry
 from app.db.session import Database
 
 
@@ -13,7 +16,9 @@ def record_read(*, database: Database, owner: str, key_id: str, subject: str, wh
         )
 
 
-def read_log(*, database: Database, owner: str, before: int | None, limit: int) -> list[LogEntry]:
-    """The owner's entries, newest first, those before a number."""
+def read_log(
+    *, database: Database, only: LogFilter, before: tuple[datetime, str] | None, limit: int
+) -> list[PlacedEntry]:
+    """Entries, newest first, those before a place."""
     with database.read() as connection:
-        return log.entries(connection, owner=owner, before=before, limit=limit)
+        return audit.entries(connection, only=only, before=before, limit=limit)

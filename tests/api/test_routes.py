@@ -158,6 +158,8 @@ def test_lists_show_nothing_of_others(others: tuple[httpx.Client, httpx.Client])
     lists = {path for method, path, _ in ROUTES if method == "GET" and path.startswith("/v1/") and "{" not in path}
     lists.remove("/v1/revocations")  # of digests only, of all owners
     lists -= {"/v1/releases/latest", "/v1/owner"}  # one release; what the owner of the key has decided
+    lists.remove("/v1/log")
+    assert [each["action"] for each in bob.get("/v1/log").json()["items"]] == ["key_created"], "of his own key"
     newest = {"series_id": IDS["release_id"]}
     assert [one.get("/v1/releases/latest", params=newest).status_code for one in (alice, bob)] == [303, 404]
     assert len(lists) >= 3

@@ -6,6 +6,7 @@ What is logged and counted is the route's template, never the URL that was asked
 import re
 import secrets
 import time
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import structlog
@@ -13,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.deps import PRINCIPAL
+from app.api.deps import PRINCIPAL, Resources
 from app.api.problems import log_unexpected, problem_response
 from app.auth.principal import Principal
 from app.errors import SureboxError
@@ -21,6 +22,8 @@ from app.observability.metrics import Metrics
 
 UNMATCHED: Final = "unmatched"
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._:-]{1,100}")
+_OBJECT: Final = re.compile(r"[a-z]{2,8}_[0-9a-f]{24}")
+_REFUSED: Final = frozenset({401, 403})
 _PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 #: The interactive documentation loads its scripts; nothing else has any.
@@ -63,12 +66,12 @@ class Observe:
             return
         started = time.perf_counter()
         request_id = _request_id(scope)
-        status = 0
+        status, made = 0, ""
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, made
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, made = message["status"], _object_made(message.get("headers", []))
                 message["headers"] = _headers(scope["path"], message.get("headers", []), request_id)
             await send(message)
 
@@ -82,16 +85,47 @@ class Observe:
                 raise ConnectionAbortedError("the response broke off; the log says where") from None
             await problem_response(SureboxError(), instance=scope["path"])(scope, receive, sending)
         finally:
-            self._note(scope, status, time.perf_counter() - started)
+            self._note(scope, status, time.perf_counter() - started, _object_of(scope) or made)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _note(self, scope: Scope, status: int, seconds: float, named: str) -> None:
         route = self._templates.of(scope)
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.request(route=route, method=method, status=status, seconds=seconds)
         principal = scope.get(PRINCIPAL)
         who = {"owner": principal.owner, "key_id": principal.key_id} if isinstance(principal, Principal) else {}
+        if status in _REFUSED:
+            _count_refusal(scope, status, route, who, named)
+        if named:
+            who["object"] = named
         note = log.debug if route in _PROBES else log.info
         note("request", method=method, route=route, status=status, seconds=round(seconds, 6), **who)
+
+
+def _count_refusal(scope: Scope, status: int, route: str, who: Mapping[str, str], named: str) -> None:
+    resources: Resources | None = getattr(scope["app"].state, "resources", None)
+    if resources is not None:
+        client = scope.get("client")
+        resources.tally.refused(
+            status=status,
+            owner=who.get("owner"),
+            key_id=who.get("key_id"),
+            address="" if client is None else client[0],
+            route=route,
+            subject=named,
+        )
+
+
+def _object_of(scope: Scope) -> str:
+    """The id that the path names, if it has the form of one: whatever else a client writes there is not logged."""
+    named = (value for value in scope.get("path_params", {}).values() if _OBJECT.fullmatch(str(value)))
+    return next(named, "")
+
+
+def _object_made(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The id of what was made, which `Location` names."""
+    location = next((value for name, value in headers if name.lower() == b"location"), b"")
+    last = location.rpartition(b"/")[2].decode("latin-1")
+    return last if _OBJECT.fullmatch(last) else ""
 
 
 def _request_id(scope: Scope) -> bytes:

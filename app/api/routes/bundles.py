@@ -68,5 +68,13 @@ class _Bundling:
             reader = {"owner": principal.owner, "key_id": principal.key_id}
             what = "data of a release not published"
             log.record_read(database=resources.database, **reader, subject=self._release_id, what=what)
+        else:
+            resources.tally.downloaded(
+                release_id=self._release_id,
+                of_owner=bundle.owner,
+                what="bundle",
+                reader=principal.owner or None,
+                key_id=principal.key_id or None,
+            )
         told["Content-Disposition"] = f'attachment; filename="{self._release_id}.zip"'
         return StreamingResponse(bundle.chunks(storage), media_type="application/zip", headers=told)

@@ -154,5 +154,6 @@ def delete_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: Wr
         owner=principal.owner,
         dataset_id=dataset_id,
         now=resources.clock(),
+        key_id=principal.key_id,
     )
     return Response(status_code=204)

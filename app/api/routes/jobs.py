@@ -104,7 +104,11 @@ async def get_job(
 def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
     """End a job: a queued one at once, a running one within seconds."""
     record, asked = read.cancel_job(
-        database=resources.database, owner=principal.owner, job_id=job_id, viewer=viewer_of(principal)
+        database=resources.database,
+        owner=principal.owner,
+        job_id=job_id,
+        viewer=viewer_of(principal),
+        key_id=principal.key_id,
     )
     return _json(shown_job(record, principal), status=202 if asked else 200)
 
@@ -123,7 +127,13 @@ def delete_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Res
     Its release remains, with what is public of it. A job that has not ended, or that an unfinished one uses, is a
     conflict. Afterwards the job is 404, and its Idempotency-Key 410.
     """
-    erase.delete_job(database=resources.database, storage=resources.storage, owner=principal.owner, job_id=job_id)
+    erase.delete_job(
+        database=resources.database,
+        storage=resources.storage,
+        owner=principal.owner,
+        job_id=job_id,
+        key_id=principal.key_id,
+    )
     return Response(status_code=204)
 
 

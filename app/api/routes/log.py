@@ -2,17 +2,44 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 
 from app.api.deps import ResourcesDep, require
+from app.api.instants import CreatedAfter, CreatedBefore
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
-from app.auth.principal import Principal
-from app.contracts.log import LogList
-from app.errors import InvalidError
+from app.auth.principal import Principal, Scope
+from app.contracts.log import LogAction, LogList
+from app.db.repositories.audit import LogFilter
 from app.releases import log
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["administration"])
+
+#: Any key may see what was done with it.
+_ANY = tuple(scope.value for scope in Scope if scope is not Scope.ADMIN)
+Reader = Annotated[Principal, Depends(require("admin", instead=_ANY, any_of_instead=True))]
+_ID = r"^[^\x00]{1,200}$"
+
+
+async def get_log_filter(
+    principal: Reader,
+    action: Annotated[list[LogAction] | None, Query(description="Any of these actions.")] = None,
+    subject: Annotated[str | None, Query(pattern=_ID, description="Id of what it was done to.")] = None,
+    key_id: Annotated[str | None, Query(pattern=_ID, description="Id of the key that did it.")] = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+) -> LogFilter:
+    """Which entries the list holds, of those that the key may see."""
+    may_see_all = not principal.missing(frozenset({Scope.ADMIN}))
+    own = principal.key_id if may_see_all is False else None
+    return LogFilter(
+        owner=principal.owner,
+        key_ids=tuple(each for each in (own, key_id) if each is not None),
+        actions=tuple(action or ()),
+        subject=subject,
+        after=created_after,
+        before=created_before,
+    )
 
 
 @router.get(
@@ -22,20 +49,13 @@ router = APIRouter(tags=["releases"])
     response_model=LogList,
     responses=responses(422, 429),
 )
-def read_log(
-    resources: ResourcesDep, principal: Annotated[Principal, Depends(require("admin"))], asked: PageDep
-) -> Any:
-    """Who published, withdrew, accepted, shared and read what was restricted, newest first; a chain of hashes."""
-    rows = log.read_log(
-        database=resources.database, owner=principal.owner, before=_before(asked.after), limit=asked.fetch
-    )
-    return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.at, str(row.number)))
+def read_log(resources: ResourcesDep, asked: PageDep, only: Annotated[LogFilter, Depends(get_log_filter)]) -> Any:
+    """Who did what, newest first: everything of the owner with `admin`, else what was done with the key that asks.
 
-
-def _before(after: After | None) -> int | None:
-    if after is None:
-        return None
-    if not after.id.isdecimal():
-        detail = "this is no `next_cursor` of the log"
-        raise InvalidError.at("?cursor", detail)
-    return int(after.id)
+    Entries about publishing, and about reading what is restricted, form a chain of hashes; all others are kept for a
+    time. Downloads and refusals are counted by key and minute (`facts.count`).
+    """
+    resources.tally.flush()
+    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+    rows = log.read_log(database=resources.database, only=only, before=before, limit=asked.fetch)
+    return page(rows, asked=asked, item=lambda row: row.entry, place=lambda row: After(row.entry.at, row.place))

@@ -163,6 +163,14 @@ def get_release_data(
         log.record_read(
             database=resources.database, **reader, subject=release_id, what="data of a release not published"
         )
+    else:
+        resources.tally.downloaded(
+            release_id=release_id,
+            of_owner=file.owner,
+            what=file.format,
+            reader=principal.owner or None,
+            key_id=principal.key_id or None,
+        )
     try:
         part = asked_range(range_header, if_range, size=file.bytes, sha256=file.sha256)
     except RangeNotSatisfiableError as error:

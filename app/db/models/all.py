@@ -1,6 +1,7 @@
 """Every table, for migrations and for tests that walk them."""
 
 from app.db.models.api_key import api_key
+from app.db.models.audit_entry import audit_entry
 from app.db.models.certificate import certificate
 from app.db.models.dataset import dataset
 from app.db.models.family import family
@@ -19,6 +20,7 @@ from app.db.models.job_result import job_result
 from app.db.models.ledger_file import ledger_file
 from app.db.models.log_entry import log_entry
 from app.db.models.metadata import metadata
+from app.db.models.owner_quota import owner_quota
 from app.db.models.owner_setting import owner_setting
 from app.db.models.provenance import provenance
 from app.db.models.publication import publication
@@ -33,6 +35,7 @@ from app.db.models.worker import worker
 
 __all__ = [
     "api_key",
+    "audit_entry",
     "certificate",
     "dataset",
     "family",
@@ -51,6 +54,7 @@ __all__ = [
     "ledger_file",
     "log_entry",
     "metadata",
+    "owner_quota",
     "owner_setting",
     "provenance",
     "publication",

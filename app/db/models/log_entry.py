@@ -1,6 +1,6 @@
 """The log of an owner: appended to, never changed; each entry holds the hash of the one before."""
 
-from sqlalchemy import JSON, BigInteger, Column, DateTime, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, DateTime, Index, Table, Text
 
 from app.db.models.metadata import metadata
 
@@ -16,4 +16,5 @@ log_entry = Table(
     Column("facts", JSON, nullable=False),
     Column("previous", Text, nullable=False, comment="hash of the entry before; zeros before the first"),
     Column("hash", Text, nullable=False),
+    Index("ix_log_entry_owner_at", "owner", "at"),
 )

@@ -88,7 +88,8 @@ def every(connection: Connection, *, owner: str | None = None) -> list[KeyInfo]:
     return [KeyInfo(**{**row, "scopes": tuple(row["scopes"])}) for row in rows]
 
 
-def revoke(connection: Connection, *, key_id: str, now: datetime) -> bool:
-    """Revoke a key; False when there is none or it was revoked before."""
+def revoke(connection: Connection, *, key_id: str, now: datetime) -> str | None:
+    """Revoke a key, and say whose it was; None when there is none or it was revoked before."""
     statement = update(api_key).where(api_key.c.id == key_id, api_key.c.revoked_at.is_(None)).values(revoked_at=now)
-    return connection.execute(statement).rowcount == 1
+    owner: str | None = connection.execute(statement.returning(api_key.c.owner)).scalar_one_or_none()
+    return owner

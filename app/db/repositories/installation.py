@@ -45,6 +45,15 @@ def note_marked(connection: Connection) -> None:
     connection.execute(update(installation).values(storage_marked_at=func.clock_timestamp()))
 
 
+def note_secret(connection: Connection, *, name: bytes) -> bool:
+    """A process starts with this secret of the server; whether another one was known before."""
+    before = select(installation.c.secret_name).with_for_update()
+    known: bytes | None = connection.execute(before).scalar_one()
+    if known != name:
+        connection.execute(update(installation).values(secret_name=name))
+    return known not in {None, name}
+
+
 def note_orphans_held(connection: Connection, *, count: int) -> bool:
     """How many objects without a row were left where they are; whether that is news."""
     changed = update(installation).where(installation.c.orphans_held != count).values(orphans_held=count)

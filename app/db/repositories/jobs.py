@@ -14,12 +14,14 @@ from app.db.models.job_checkpoint import job_checkpoint
 from app.db.models.job_event import job_event
 from app.db.models.job_input import job_input
 from app.db.models.job_progress import change, job_progress
+from app.db.repositories import audit
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.notify import notify
 
 #: Namespace of the advisory locks that serialise one owner's submissions.
 _SUBMISSION_LOCK = 0x6A6F62
 
+_FINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 _BY_ID = select_jobs().where(job.c.id == bindparam("job_id", type_=String))
 _BY_OWNER = _BY_ID.where(job.c.owner == bindparam("owner", type_=String), job.c.erased_at.is_(None))
 
@@ -113,6 +115,8 @@ def estimated_since(connection: Connection, *, owner: str, within: timedelta) ->
 def record_event(connection: Connection, *, job_id: str, state: str, attempt: int, reason: str = "") -> None:
     """Append to the job's log; after the row itself was written, so that its lock orders the numbers."""
     connection.execute(insert(job_event).values(job_id=job_id, state=state, attempt=attempt, reason=reason))
+    if state in _FINAL:
+        audit.record_end(connection, job_id=job_id, state=str(state))
 
 
 def get(connection: Connection, *, owner: str, job_id: str) -> JobRecord | None:

@@ -48,15 +48,6 @@ def hash_of(told: Mapping[str, Any], *, owner: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def entries(connection: Connection, *, owner: str, before: int | None, limit: int) -> list[LogEntry]:
-    """The owner's entries, newest first, those before a number."""
-    statement = select(log_entry).where(log_entry.c.owner == owner)
-    if before is not None:
-        statement = statement.where(log_entry.c.number < before)
-    rows = connection.execute(statement.order_by(log_entry.c.number.desc()).limit(limit)).mappings()
-    return [_entry(row) for row in rows]
-
-
 def of_subject(connection: Connection, *, owner: str, subject: str, action: LogAction) -> list[LogEntry]:
     """What was done of one kind to one thing of the owner's, in order."""
     statement = select(log_entry).where(

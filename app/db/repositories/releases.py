@@ -52,6 +52,7 @@ class ReleaseFile:
     bytes: int
     served: bool = True
     restricted: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,7 @@ def get_file(connection: Connection, *, viewer: Viewer, release_id: str, release
             release_file.c.sha256,
             release_file.c.bytes,
             (release.c.state != ReleaseState.PUBLISHED).label("restricted"),
+            release.c.owner,
         )
         .join(release, release.c.id == release_file.c.release_id)
         .where(release.c.id == release_id, visible(viewer))
