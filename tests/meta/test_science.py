@@ -25,14 +25,14 @@ TEXTS = [path for path in tracked("*.py", "*.md") if path not in {PAGE, Path(__f
 @cache
 def sections() -> dict[int, set[str]]:
     """The titles of the parts of each numbered section."""
-    found: dict[int, set[str]] = defaultdict(set)
+    titles: dict[int, set[str]] = defaultdict(set)
     number = 0
     for line in BOOK.splitlines():
         if line.startswith("## "):
             number = int(line[3]) if line[3].isdigit() else 0
         elif line.startswith("### "):
-            found[number].add(line[4:])
-    return dict(found)
+            titles[number].add(line[4:])
+    return dict(titles)
 
 
 @cache
@@ -120,13 +120,13 @@ def names(path: Path) -> frozenset[str]:
     """Names that a module, or a class in it, has."""
     bodies = [ast.parse(path.read_text()).body]
     bodies += [node.body for node in bodies[0] if isinstance(node, ast.ClassDef)]
-    found: set[str] = set()
+    defined: set[str] = set()
     for node in (node for body in bodies for node in body):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            found.add(node.name)
+            defined.add(node.name)
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        found |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return frozenset(found)
+        defined |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(defined)
 
 
 def is_there(name: str) -> bool:
@@ -151,7 +151,9 @@ def wrong_modules(text: str) -> list[str]:
 
 
 def test_every_section_and_part_that_is_cited_exists() -> None:
-    wrong = {str(path.relative_to(ROOT)): found for path in TEXTS if (found := wrong_citations(path.read_text()))}
+    wrong = {
+        str(path.relative_to(ROOT)): wrong_here for path in TEXTS if (wrong_here := wrong_citations(path.read_text()))
+    }
     assert not wrong
 
 
@@ -168,7 +170,7 @@ def test_the_page_has_eight_sections_that_are_all_cited() -> None:
 
 def test_every_tag_is_of_an_equation_that_its_paper_has() -> None:
     assert set(re.findall(r"^- \*\*([A-Z]{2}): ", BIBLIOGRAPHY, re.MULTILINE)) == set(LAST)
-    wrong = {str(path.relative_to(ROOT)): found for path in TEXTS if (found := wrong_tags(path.read_text()))}
+    wrong = {str(path.relative_to(ROOT)): wrong_here for path in TEXTS if (wrong_here := wrong_tags(path.read_text()))}
     assert not wrong
 
 
@@ -176,12 +178,12 @@ def test_every_author_that_is_cited_is_in_the_bibliography() -> None:
     wrong = {path: unlisted(docstrings(path) + "\n\n" + comments(path)) for path in WITH_DOCSTRINGS}
     wrong[PAGE] = unlisted(BOOK)
     wrong[EQUATIONS] = unlisted(EQUATIONS.read_text())
-    assert not {str(path): found for path, found in wrong.items() if found}
+    assert not {str(path): wrong_here for path, wrong_here in wrong.items() if wrong_here}
 
 
 def test_modules_that_docstrings_name_exist() -> None:
     wrong = {str(path.relative_to(ROOT)): wrong_modules(docstrings(path)) for path in WITH_DOCSTRINGS}
-    assert not {path: found for path, found in wrong.items() if found}
+    assert not {path: wrong_here for path, wrong_here in wrong.items() if wrong_here}
 
 
 @pytest.mark.parametrize(
