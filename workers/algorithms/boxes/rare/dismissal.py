@@ -71,7 +71,7 @@ def dismiss(g: FloatArray, counts: IntArray, *, statistical: float) -> Dismissal
 
     Notes
     -----
-    XF equations 9 and 10, over whole boxes; O(B log B).
+    XF slides 9 and 10, over whole boxes; O(B log B).
     """
     validate(g, counts, statistical)
     order = np.argsort(g, kind="stable")
