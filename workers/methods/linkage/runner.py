@@ -258,6 +258,7 @@ def _attack(
         matching=matching,
         most=EXHAUSTIVE,
         threads=state.threads,
+        posteriors=release.spec is not None,
     )
 
 

@@ -62,7 +62,7 @@ class Linkage:
     ----------
     rows : (R,), the rows tried, ascending.
     rank : (R,), float64 whole numbers.
-    posterior : (R,), too large by less than 1e-4 of it.
+    posterior : (R,), too large by less than 1e-4 of it; NaN where only ranks were asked for.
     total : rows that could have been tried; more than R where rows were drawn.
     """
 
@@ -74,7 +74,7 @@ class Linkage:
 
 @dataclass(frozen=True)
 class LinkageState:
-    """Rows tried so far; used up by its step."""
+    """Rows tried so far; used up by its step. Near ones follow each other in `order`: they look at the same candidates."""
 
     densities: Densities
     truth: FloatArray
@@ -82,12 +82,14 @@ class LinkageState:
     centre: FloatArray
     scale: FloatArray
     rows: IntArray
+    order: IntArray
     total: int
     candidates: FloatArray
     columns: FloatArray
     tree: Blocks
     sizes: IntArray
     threads: int
+    posteriors: bool = True
     tried: int = 0
     rank: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     posterior: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -104,6 +106,7 @@ def init(
     matching: Matching | None = None,
     most: int = 100_000,
     threads: int = 1,
+    posteriors: bool = True,
 ) -> LinkageState:
     """Prepare an attack.
 
@@ -118,6 +121,7 @@ def init(
     matching : scales he recomputed, or None: by fit alone.
     most : rows tried at most.
     threads : used by a step; the result does not depend on them.
+    posteriors : whether these are made; without them a row looks only at candidates that fit it as well as its own.
 
     Raises
     ------
@@ -150,12 +154,14 @@ def init(
         centre=np.ascontiguousarray(centre),
         scale=np.ascontiguousarray(scale),
         rows=tried.astype(np.int64),
+        order=blocks(centre[tried], spread, _BLOCK).order,
         total=total,
         candidates=np.ascontiguousarray(known[tree.order]),
         columns=np.ascontiguousarray(known[tree.order].T),
         tree=tree,
         sizes=tree.sizes,
         threads=threads,
+        posteriors=posteriors,
         rank=np.zeros(len(tried), dtype=np.int64),
         posterior=np.zeros(len(tried)),
     )
@@ -189,7 +195,7 @@ def step(state: LinkageState, *, rows: int = STEP_ROWS) -> LinkageState:
     passed, weight = np.zeros(len(state.rows)), state.posterior
 
     def part(span: slice) -> None:
-        tried = state.rows[span]
+        tried = state.rows[state.order[span]]
         axes = np.empty((0, 0, 0)) if held.axes is None else np.ascontiguousarray(held.axes[tried])
         rank_rows(
             state.truth[tried],
@@ -198,7 +204,7 @@ def step(state: LinkageState, *, rows: int = STEP_ROWS) -> LinkageState:
             axes,
             held.unit,
             held.model == "gaussian",
-            _NEGLECT,
+            _NEGLECT if state.posteriors else np.inf,
             state.candidates,
             state.columns,
             state.tree.start,
@@ -237,8 +243,12 @@ def result(state: LinkageState) -> Linkage:
         msg = "the attack is not finished: step until done"
         raise ValueError(msg)
     missing = ~state.included[state.rows]
-    rank = state.rank + missing
-    posterior = 1.0 / np.maximum(state.posterior + missing, 1.0)  # eq. 3, the true record's own weight is 1
+    rank, weight = np.empty_like(state.rank), np.full(len(state.rows), np.nan)
+    rank[state.order] = state.rank
+    rank += missing
+    if state.posteriors:
+        weight[state.order] = state.posterior
+    posterior = 1.0 / np.maximum(weight + missing, 1.0)  # eq. 3, the true record's own weight is 1
     return Linkage(state.rows, rank.astype(np.float64), posterior, state.total)
 
 

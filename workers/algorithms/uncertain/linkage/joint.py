@@ -23,6 +23,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.core.blocks import blocks
 from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, standardised
 
 NEAREST: Final = 50
@@ -36,12 +37,13 @@ STEP_ITERATIONS: Final = 3
 class JointState:
     """Candidates found so far, then their probabilities; used up by its step.
 
-    `place` counts rows whose candidates were found; `scaled` iterations.
+    `order` is that of the search: near rows follow each other, since waiting for memory is most of it. `place` counts rows whose candidates were found; `scaled` iterations.
     """
 
     densities: Densities
     candidates: FloatArray
     rows: IntArray
+    order: IntArray
     tree: cKDTree
     unit: FloatArray
     of_row: IntArray
@@ -115,6 +117,7 @@ def init(
         densities=densities,
         candidates=candidates,
         rows=rows,
+        order=blocks(densities.z[rows], unit).order,
         tree=cKDTree(candidates / unit),
         unit=unit,
         of_row=of_row[rows],
@@ -175,7 +178,8 @@ def matching(state: JointState) -> FloatArray:
 
 def _found(state: JointState, count: int) -> JointState:
     last = min(state.place + count, len(state.rows))
-    rows = state.rows[state.place : last]
+    where = state.order[state.place : last]
+    rows = state.rows[where]
     held, wanted = state.densities, state.fit.shape[1]
     near = min(2 * wanted, len(state.candidates))
     at = state.tree.query(held.z[rows] / state.unit, k=near)[1].reshape(len(rows), near)
@@ -185,8 +189,8 @@ def _found(state: JointState, count: int) -> JointState:
     fit = np.column_stack([log_fit(own, state.candidates[at[:, j]]) for j in range(near)])
     best = np.argsort(-fit, axis=1, kind="stable")[:, :wanted]
     chosen = np.take_along_axis(fit, best, axis=1)
-    state.fit[state.place : last] = np.maximum(chosen - chosen[:, :1], -700.0)
-    state.candidate[state.place : last] = np.take_along_axis(at, best, axis=1)
+    state.fit[where] = np.maximum(chosen - chosen[:, :1], -700.0)
+    state.candidate[where] = np.take_along_axis(at, best, axis=1)
     return replace(state, place=last)
 
 

@@ -10,7 +10,8 @@ D(x) : -2 (fit of x - largest possible fit): squared standard distance (gaussian
     (uniform), plus squared standard distances of the features.
 D_t : D of the true record t (m, n + h).
 rank : number of candidates with D <= D_t.  weight : sum over candidates of exp(-(D - D_t) / 2); passed : what was left
-    out of it.
+    out of it. Where neglect is infinite nothing is weighed: no candidate farther than t is looked at, and a node whose
+    corners are all nearer is counted as one.
 """
 
 import math
@@ -85,6 +86,16 @@ def _least(
 
 
 @inner_kernel(error_model="numpy")
+def _most(low: FloatArray, high: FloatArray, z: FloatArray, inverse: FloatArray) -> float:
+    """No candidate of a node has a larger D, gaussian and parallel to the axes."""
+    total = 0.0
+    for i in range(len(z)):
+        e = max(z[i] - low[i], high[i] - z[i]) * inverse[i]
+        total += e * e
+    return total * (1.0 + 1e-12)
+
+
+@inner_kernel(error_model="numpy")
 def _ellipse(x: FloatArray, z: FloatArray, inverse: FloatArray, away: FloatArray) -> None:
     """D of candidates (n + h, m), gaussian and parallel to the axes: one vector loop an axis, rounded as one by one."""
     away[:] = 0.0
@@ -117,6 +128,7 @@ def rank_rows(  # noqa: C901 (a kernel)
     passed: FloatArray,
 ) -> None:
     """Fill rank, weight and passed of m rows; at most the share `neglect` of a row's weight is passed over."""
+    weighed = neglect < np.inf
     turned = axes.shape[0] > 0
     leaves = len(start) - 1
     stack = np.empty(128, np.int64)
@@ -156,6 +168,9 @@ def rank_rows(  # noqa: C901 (a kernel)
                 if most <= share * max(weight[r], 1.0):
                     passed[r] += most * size[node]
                     continue
+            elif swift and not weighed and _most(low[node], high[node], z[r], inverse) <= true:
+                rank[r] += size[node]
+                continue
             if node < leaves:
                 one, two = 2 * node, 2 * node + 1
                 nearer = _least(low[one], high[one], z[r], s[r], turned, unit, gaussian, limit)
@@ -169,6 +184,9 @@ def rank_rows(  # noqa: C901 (a kernel)
                 head = start[node - leaves]
                 away_all = store[: start[node - leaves + 1] - head]
                 _ellipse(columns[:, head : head + len(away_all)], z[r], inverse, away_all)
+                if not weighed:
+                    rank[r] += (away_all <= true).sum()
+                    continue
                 for away in away_all:
                     if away <= true:
                         rank[r] += 1
