@@ -118,6 +118,12 @@ class Settings(BaseSettings):
     split_seconds: float = Field(
         default=30.0, ge=0, description="Estimated work above which independent parts of a job go to all workers."
     )
+    long_job_seconds: float = Field(
+        default=30.0,
+        ge=0,
+        description="Jobs that are expected to take more CPU seconds leave one process of their queue to shorter ones, "
+        "where it has several (`inf`: they do not).",
+    )
     checkpoint_seconds: float = Field(default=10.0, gt=0, description="Least time between two checkpoints.")
     requeue_after_seconds: float = Field(default=15.0, gt=0, description="A row queued for longer is enqueued again.")
     housekeeping_seconds: float = Field(default=2.0, gt=0, description="Between two rounds of housekeeping.")

@@ -22,6 +22,7 @@ from app.db.repositories import datasets
 from app.db.session import Database
 from app.embedded.broker import free_port
 from app.embedded.worker import celery_arguments
+from app.jobs.estimates import Estimate
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
@@ -214,15 +215,22 @@ class Rig:
         return self._dataset_ids[owner]
 
     def submit(
-        self, *, broker: JobQueue | None = None, kind: type[ProbeSpec] = ProbeSpec, owner: str = OWNER, **spec: Any
+        self,
+        *,
+        broker: JobQueue | None = None,
+        kind: type[ProbeSpec] = ProbeSpec,
+        owner: str = OWNER,
+        cpu_seconds: float | None = None,
+        **spec: Any,
     ) -> str:
-        """Submit a probe as the API does."""
+        """Submit a probe as the API does, which is expected to take so many CPU seconds."""
         submission = Submission(
             owner=owner,
             key_id="key_test",
             spec=kind(dataset_id=self.dataset(owner), **spec),
             kind="anonymization",
             queue="batch",
+            estimate=None if cpu_seconds is None else Estimate(cpu_seconds, 1.0),
         )
         with self.database.unit_of_work() as unit:
             return submit(unit, submission=submission, broker=broker or JobQueue(self.settings), max_unfinished=1_000)

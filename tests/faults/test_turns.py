@@ -1,9 +1,12 @@
 """Owners take turns, whatever order the broker hands out ids in; questions come before uploads."""
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
 from app.db.models.queue_turn import queue_turn
-from app.db.repositories import claims, turns
+from app.db.repositories import claims, turns, workers
 from app.db.session import Database
-from tests.faults.rig import Rig
+from tests.faults.rig import Rig, wait_until
 
 KNOWN = {("probe", 1)}
 
@@ -68,3 +71,87 @@ def test_a_question_comes_before_uploads_that_were_there_first(rig: Rig) -> None
     rig.rows("UPDATE job SET kind = 'ingest' WHERE id = ANY(%s) RETURNING id", uploads)
     assert next_claimed(rig.database, uploads[0]) == question
     assert [next_claimed(rig.database, uploads[0]) for _ in uploads] == uploads
+
+
+LANE = turns.Lane(30.0, seen_seconds=15.0)
+
+
+def employ(rig: Rig, concurrency: int) -> None:
+    """The only worker that is seen runs so many jobs at a time."""
+    seen = workers.Sighting(id="w", queue="batch", host="h", pid=1, rss_bytes=1, concurrency=concurrency)
+    with rig.database.unit_of_work() as unit:
+        workers.forget(unit.connection, worker_id=seen.id)
+        workers.seen(unit.connection, sighting=seen)
+
+
+def claim_all(rig: Rig, ticket: str) -> list[str]:
+    """What workers with so many free processes would begin, one after the other."""
+    begun: list[str] = []
+    while True:
+        with rig.database.unit_of_work() as unit:
+            chosen = turns.next_job(unit.connection, ticket=ticket, known=KNOWN, lane=LANE)
+            if chosen is None:
+                return begun
+            assert claims.claim(unit.connection, job_id=chosen, worker="host:1", known=KNOWN) is not None
+        begun.append(chosen)
+
+
+def test_two_long_jobs_do_not_hold_both_workers_while_another_owner_waits(rig: Rig) -> None:
+    """Two audits of 180 bytes held both workers for eleven minutes; the second begins as soon as the first has ended."""
+    traps = rig.folder / "traps"
+    traps.mkdir()
+    long = [rig.submit(owner="many", cpu_seconds=600.0, traps=str(traps)) for _ in range(2)]
+    (traps / "step").touch()  # the first to come waits there until its process is ended
+    worker = rig.worker(concurrency=2)
+    wait_until(lambda: list(traps.glob("step.*")), what=worker.text())
+    short = rig.submit(owner="other", cpu_seconds=1.0)
+    assert rig.wait(short)["state"] == "succeeded"
+    states = sorted(rig.job(one)["state"] for one in long)
+    assert states == ["queued", "running"]
+
+
+def test_a_long_job_that_left_its_ticket_to_short_ones_begins_when_a_long_one_has_ended(rig: Rig) -> None:
+    """Without housekeeping, which would send it again."""
+    long = [rig.submit(owner="many", cpu_seconds=600.0, step_seconds=0.3, steps=3) for _ in range(3)]
+    rig.worker(concurrency=2)
+    for one in long:
+        assert rig.wait(one)["state"] == "succeeded"
+    begun = rig.rows("SELECT started_at, finished_at FROM job ORDER BY started_at")
+    assert all(first["finished_at"] <= second["started_at"] for first, second in itertools.pairwise(begun))
+
+
+def test_long_jobs_have_all_processes_but_one_and_a_single_one_too(rig: Rig) -> None:
+    long = [rig.submit(owner=owner, cpu_seconds=31.0) for owner in ("ada", "ben", "eva", "kim")]
+    short = rig.submit(owner="zoe", cpu_seconds=30.0)
+    employ(rig, 3)
+    assert claim_all(rig, short) == [*long[:2], short]
+    employ(rig, 1)
+    assert claim_all(rig, short) == long[2:]
+
+
+def test_a_job_that_has_run_for_long_is_long_and_so_is_a_part_of_one(rig: Rig) -> None:
+    first, second, whole = (rig.submit(owner=owner, cpu_seconds=seconds) for owner, seconds in
+                            (("ada", 1.0), ("ben", 31.0), ("eva", 100.0)))  # fmt: skip
+    employ(rig, 2)
+    assert next_claimed(rig.database, first) == first
+    rig.rows("UPDATE job SET started_at = now() - interval '1 minute' WHERE id = %s RETURNING id", first)
+    rig.rows("UPDATE job SET whole_id = %s, estimated_seconds = NULL WHERE id = %s RETURNING id", whole, second)
+    rig.rows("UPDATE job SET state = 'running', parts = 2, parts_left = 2 WHERE id = %s RETURNING id", whole)
+    assert claim_all(rig, second) == []  # half of 100 s
+    rig.rows("UPDATE job SET parts = 4 WHERE id = %s RETURNING id", whole)
+    assert claim_all(rig, second) == [second]
+
+
+def test_two_workers_never_take_the_last_place_of_long_jobs_at_once(rig: Rig) -> None:
+    long = [rig.submit(owner=owner, cpu_seconds=60.0) for owner in ("ada", "ben")]
+    employ(rig, 2)
+
+    def claimed(_: int) -> str | None:
+        with rig.database.unit_of_work() as unit:
+            chosen = turns.next_job(unit.connection, ticket=long[0], known=KNOWN, lane=LANE)
+            if chosen is not None:
+                claims.claim(unit.connection, job_id=chosen, worker="host:1", known=KNOWN)
+            return chosen
+
+    with ThreadPoolExecutor(2) as pool:
+        assert len([one for one in pool.map(claimed, range(2)) if one]) == 1

@@ -36,6 +36,7 @@ from app.errors import (
     TimeLimitError,
     UnavailableError,
 )
+from app.observability.job_metrics import WORKER_SECONDS
 from app.observability.logs import described
 from app.releases.entries import catch_up, certify_and_write
 from workers.engine.checkpoints import Checkpoints
@@ -74,7 +75,7 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
     """
     try:
         with resources.database.unit_of_work() as unit:
-            claimed = _claim_next(unit.connection, ticket=job_id, worker=resources.worker)
+            claimed = _claim_next(unit.connection, ticket=job_id, resources=resources)
     except UnavailableError:
         log.warning(
             "job.unclaimed", job_id=job_id, reason="the database cannot be reached; housekeeping sends it again"
@@ -94,13 +95,26 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
                     Attempt(claimed, resources, scratch=None).put_off()
                 else:
                     Attempt(claimed, resources, scratch=scratch).run()
+            _send_passed_over(claimed.queue, resources)
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400
 
 
-def _claim_next(connection: Connection, *, ticket: str, worker: str) -> Claim | None:
-    chosen = turns.next_job(connection, ticket=ticket, known=known())
-    return None if chosen is None else claims.claim(connection, job_id=chosen, worker=worker, known=known())
+def _claim_next(connection: Connection, *, ticket: str, resources: WorkerResources) -> Claim | None:
+    lane = turns.Lane(resources.settings.long_job_seconds, seen_seconds=WORKER_SECONDS)
+    chosen = turns.next_job(connection, ticket=ticket, known=known(), lane=lane)
+    return None if chosen is None else claims.claim(connection, job_id=chosen, worker=resources.worker, known=known())
+
+
+def _send_passed_over(queue: str, resources: WorkerResources) -> None:
+    """A long job that had to leave its ticket to shorter ones gets another, now that a process is free."""
+    try:
+        with resources.database.read() as connection:
+            waiting = turns.waiting(connection, queue=queue, seconds=resources.settings.long_job_seconds)
+    except UnavailableError:  # housekeeping sends it
+        return
+    if waiting is not None:
+        resources.queue.enqueue(waiting, queue=queue)
 
 
 class Attempt:
