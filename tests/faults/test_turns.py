@@ -97,7 +97,7 @@ def claim_all(rig: Rig, ticket: str) -> list[str]:
 
 
 def test_two_long_jobs_do_not_hold_both_workers_while_another_owner_waits(rig: Rig) -> None:
-    """Two audits of 180 bytes held both workers for eleven minutes; the second begins as soon as the first has ended."""
+    """Two audits of 180 bytes held both workers for eleven minutes."""
     traps = rig.folder / "traps"
     traps.mkdir()
     long = [rig.submit(owner="many", cpu_seconds=600.0, traps=str(traps)) for _ in range(2)]

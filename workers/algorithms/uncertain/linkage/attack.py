@@ -74,7 +74,7 @@ class Linkage:
 
 @dataclass(frozen=True)
 class LinkageState:
-    """Rows tried so far; used up by its step. Near ones follow each other in `order`: they look at the same candidates."""
+    """Rows tried so far; used up by its step. In `order` near ones follow each other: they look at the same records."""
 
     densities: Densities
     truth: FloatArray

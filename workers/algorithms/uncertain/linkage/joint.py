@@ -37,7 +37,8 @@ STEP_ITERATIONS: Final = 3
 class JointState:
     """Candidates found so far, then their probabilities; used up by its step.
 
-    `order` is that of the search: near rows follow each other, since waiting for memory is most of it. `place` counts rows whose candidates were found; `scaled` iterations.
+    `order` is that of the search: near rows follow each other, since waiting for memory is most of it. `place` counts
+    rows whose candidates were found; `scaled` iterations.
     """
 
     densities: Densities
