@@ -68,7 +68,9 @@ def next_job(
     longest ago; None when nothing waits that this worker may claim.
     """
     queue = connection.execute(select(job.c.queue).where(job.c.id == ticket)).scalar_one_or_none()
-    row = None if queue is None else chosen(connection, queue=queue, known=known)
+    if queue is None:
+        return None
+    row = chosen(connection, queue=queue, known=known)
     if row is not None and lane is not None and row.seconds > lane.long_seconds and _full(connection, queue, lane):
         row = chosen(connection, queue=queue, known=known, at_most=lane.long_seconds)
     if row is None:
