@@ -143,12 +143,16 @@ class ProposedColumn(Contract):
     """What one column identifies."""
 
     column: str = Field(description="The column.")
-    direct_identifier: bool = Field(description="It alone singles out nine of ten records.")
+    direct_identifier: bool = Field(
+        description="It alone singles out nine of ten records, and is a name or a number that was assigned; a quantity "
+        "or a day that is as fine is a quasi-identifier."
+    )
     distinct: int = Field(description="Different values.")
     missing: int = Field(description="Records without one.")
     unique_alone: int = Field(description="Records that it alone singles out.")
     unique_without: int | None = Field(
-        description="Records that the others still single out; null of direct identifiers."
+        description="Records that the others still single out; null of columns that alone single out nine of ten "
+        "records: the others are measured without them."
     )
     contribution: float | None = Field(
         description="Share of the special uniques' scores that comes from it; null as it."
@@ -183,7 +187,13 @@ class Utility(Contract):
     discernibility: int = Field(
         description="Sum of squared class sizes; a record that was left out counts all records."
     )
-    ncp: float = Field(description="Normalized certainty penalty of bounds, sets and missing cells: 0 none, 1 all.")
+    ncp: float | None = Field(
+        description="Normalized certainty penalty of bounds, sets and missing cells, also as other programs write them "
+        "(`20-39`, `[20, 40[`, `{a, b}`, `*`): 0 none, 1 all; null: it cannot be measured. Words are single values."
+    )
+    not_measured: tuple[str, ...] = Field(
+        default=(), description="Columns of which nobody can tell how much their words leave open: why `ncp` is null."
+    )
 
 
 class RegionPopulation(Contract):

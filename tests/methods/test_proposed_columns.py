@@ -74,3 +74,36 @@ def test_a_table_of_identifiers_alone_proposes_what_there_is(client: httpx.Clien
     found = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]
     assert found["unique"] == 150
     assert found["proposal"]["columns"][0]["unique_alone"] == 150
+
+
+def test_a_quantity_that_is_nearly_unique_is_no_direct_identifier(client: httpx.Client) -> None:
+    rng = np.random.default_rng(8)
+    many = 400
+    assigned = rng.permutation(many)
+    frame = pl.DataFrame({
+        "income": rng.choice(np.arange(9_000, 250_000), many, replace=False),
+        "weight_kg": np.round(rng.normal(70, 15, many), 6), "born": [f"19{n // 28:02d}-02-{n % 28 + 1:02d}" for n in
+                                                                    assigned * 6 % 2_700],
+        "run": assigned + 17, "card": 10_000_000 + assigned * 977, "patient_id": assigned * 1_313 + 5,
+        "name": [f"n{n}" for n in assigned], "sex": rng.choice(["f", "m"], many), "zone": rng.integers(0, 9, many),
+    })  # fmt: skip
+    dataset_id = upload(client, frame.write_csv())["id"]
+    found = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]["proposal"]
+    assert set(found["direct_identifiers"]) == {"run", "card", "patient_id", "name"}
+    assert set(found["quasi_identifiers"]) >= {"income", "weight_kg", "sex", "zone"}
+    assert "income" in found["quasi_identifiers"][:3], "most first"
+    income = next(one for one in found["columns"] if one["column"] == "income")
+    assert (income["direct_identifier"], income["unique_alone"]) == (False, many)
+    assert "quasi-identifier that only ranges hide" in income["sentence"]
+
+
+def test_of_a_wide_table_the_columns_with_most_values_are_looked_at_and_the_rest_is_counted(
+    client: httpx.Client,
+) -> None:
+    rng = np.random.default_rng(9)
+    frame = pl.DataFrame({f"c{j}": rng.integers(0, 2 if j < 80 else 50, 300) for j in range(100)})
+    dataset_id = upload(client, frame.write_csv())["id"]
+    found = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]
+    assert len(found["quasi_identifiers"]) == 60
+    assert {f"c{j}" for j in range(80, 100)} <= set(found["quasi_identifiers"])
+    assert "40 more columns, with fewer different values than these, were not looked at." in found["verdict"]

@@ -115,6 +115,20 @@ def test_bounds_and_sets_are_one_quasi_identifier_however_they_are_named(
     assert [one.name for one in all_understood(["job", "age_hi", "age"], columns)] == ["job", "age"]
 
 
+def test_utility_of_a_table_in_the_words_of_other_programs_is_read(client: httpx.Client) -> None:
+    rows = ['20-39,"[0, 10[",*'] * 6 + ['40-59,"[10, 30[",Male'] * 6 + ['60,"[30, 40[",Male'] * 3
+    dataset_id = upload(client, "\n".join(["age,home,sex", *rows]))["id"]
+    found = audit(client, dataset_id, quasi_identifiers=["age", "home", "sex"])
+    ages = (12 * 19 / 40) / 15
+    homes = (6 * 10 + 6 * 20 + 3 * 10) / 40 / 15
+    assert found["utility"]["ncp"] == pytest.approx((ages + homes + 6 / 15) / 3)
+    assert (found["k"], found["utility"]["not_measured"]) == (3, [])
+    masked = "town,sex\n" + "Sw*,f\n" * 3 + "Norway,f\n" * 3
+    found = audit(client, upload(client, masked)["id"], quasi_identifiers=["town", "sex"])
+    assert (found["utility"]["ncp"], found["utility"]["not_measured"]) == (None, ["town"])
+    assert "may be the class of a hierarchy" in found["meaning"]["utility"]
+
+
 def test_a_class_beside_its_set_says_nothing_in_its_place(client: httpx.Client) -> None:
     """A class of a hierarchy is one name for many sets: the audit goes by the sets."""
     rng = np.random.default_rng(3)

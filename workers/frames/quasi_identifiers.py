@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
-from workers.frames.codes import Codes, coded
+from workers.frames.codes import Coded, Codes, coded
 from workers.frames.sets import MISSING, coded_sets
+from workers.frames.widths import is_generalized, left_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,13 @@ class Cells:
     distinct
         Different cells, missing ones not counted.
     certainty
-        Normalized certainty penalty of each cell, shape (rows,): 0 for a single value, 1 where missing.
+        Normalized certainty penalty of each cell, shape (rows,): 0 for a single value, 1 where missing; None where
+        cells of text were generalized in a way that does not say how far.
     """
 
     codes: Codes
     distinct: int
-    certainty: npt.NDArray[np.float64]
+    certainty: npt.NDArray[np.float64] | None
 
 
 def cells(path: Path, wanted: Sequence[QuasiIdentifier]) -> list[Cells]:
@@ -83,7 +85,19 @@ def _cells(one: QuasiIdentifier, columns: list[pa.ChunkedArray]) -> Cells:
     if one.form is Form.SET:
         return _sets(columns[0]) if len(columns) == 1 else _beside(_sets(columns[0]), coded(columns[1]).codes)
     found = coded(columns[0])
-    return Cells(found.codes, len(found.values), (found.codes < 0).astype(np.float64))
+    return Cells(found.codes, len(found.values), _of_texts(found))
+
+
+def _of_texts(found: Coded) -> npt.NDArray[np.float64] | None:
+    """The penalty of cells as they are, which other programs may have generalized."""
+    missing = (found.codes < 0).astype(np.float64)
+    if not (pa.types.is_string(found.values.type) or pa.types.is_large_string(found.values.type)):
+        return missing
+    texts = found.values.to_pylist()
+    if not is_generalized(texts):
+        return missing
+    each = left_open(texts)
+    return None if each is None else np.append(each, 1.0)[found.codes]  # the last is that of -1
 
 
 def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray) -> Cells:

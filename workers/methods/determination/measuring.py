@@ -83,7 +83,7 @@ def read_file(path: Path, release: Described) -> Determined:
     kept = coded_columns(path, names)
     return Determined(
         id=release.id,
-        ncp=float(np.mean([one.certainty.mean() for one in cells(path, wanted)])),
+        ncp=float(np.mean([one.certainty.mean() for one in cells(path, wanted) if one.certainty is not None])),
         boxes=boxes,
         counts=np.bincount(boxes.of_row).astype(np.int64),
         whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),

@@ -20,7 +20,8 @@ MEANING: Final = {
     "special_uniques": "Records that few columns single out score high; DIS is the chance that a match of such a "
     "record is right.",
     "columns": "What each quasi-identifier adds: the records that are no longer singled out without it.",
-    "utility": "What anonymizing cost: how large classes are, and how much of each cell is left open.",
+    "utility": "What anonymizing cost: how large classes are, and how much of each cell is left open, as far as "
+    "intervals, sets and stars say it. A word counts as a single value, though it may be the class of a hierarchy.",
     "regions": "The people who live in the smallest region that the table tells apart.",
     "sums": "Cells of a table of sums from which a contributor could compute another's share.",
     "demands": "What was required, what was measured of it, and whether that suffices.",

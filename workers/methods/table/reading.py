@@ -1,5 +1,6 @@
 """The audit `table`: what is audited as codes, by column, and what goes with it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,9 @@ class Audited:
     codes
         Shape (d, N).
     ncp
-        Mean normalized certainty penalty of all cells.
+        Mean normalized certainty penalty of all cells; None where some column's cannot be told.
+    not_measured
+        Names of such columns.
     sensitive
         The sensitive columns.
     person, weight, region
@@ -57,7 +60,8 @@ class Audited:
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     codes: NDArray[np.int32]
-    ncp: float
+    ncp: float | None
+    not_measured: tuple[str, ...]
     sensitive: tuple[Sensitive, ...]
     person: NDArray[np.int64] | None
     weight: NDArray[np.float64] | None
@@ -92,7 +96,8 @@ def read(job: JobContext, spec: TableSpec) -> Audited:
     return Audited(
         quasi_identifiers=wanted,
         codes=np.ascontiguousarray(codes[:, kept]),
-        ncp=float(np.mean([one.certainty[kept].mean() for one in read_cells])),
+        ncp=_mean_penalty([one.certainty for one in read_cells], kept),
+        not_measured=tuple(one.name for one, found in zip(wanted, read_cells, strict=True) if found.certainty is None),
         sensitive=tuple(
             Sensitive(name, _without_gaps(one.codes[kept]), types[name] in {"integer", "number", "date"})
             for name, one in zip(spec.sensitive, sensitive, strict=True)
@@ -106,6 +111,11 @@ def read(job: JobContext, spec: TableSpec) -> Audited:
         records=int(kept.sum()),
         dropped=int((~kept).sum()),
     )
+
+
+def _mean_penalty(columns: Sequence[NDArray[np.float64] | None], kept: NDArray[np.bool_]) -> float | None:
+    means = [float(one[kept].mean()) for one in columns if one is not None]
+    return float(np.mean(means)) if len(means) == len(columns) else None
 
 
 def _kept(spec: TableSpec, codes: NDArray[np.int32], sensitive: list[Coded]) -> NDArray[np.bool_]:

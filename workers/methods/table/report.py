@@ -238,6 +238,7 @@ def _utility(made: Measured, k: int) -> told_as.Utility:
         normalized_class_size=average / k,
         discernibility=int((own * made.seen.size).sum()) + made.audited.dropped * everybody,
         ncp=made.audited.ncp,
+        not_measured=made.audited.not_measured,
     )
 
 

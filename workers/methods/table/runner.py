@@ -17,13 +17,15 @@ from workers.algorithms.tables.uniques import minimal_uniques
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.table.measures import Neighbourhoods, Told, Without, told, without
-from workers.methods.table.proposing import candidates, proposal, without_direct
+from workers.methods.table.proposing import candidates, proposal, without_unique
 from workers.methods.table.reading import Audited, Sensitive, read
 from workers.methods.table.report import Measured, result
 
 #: Cells that one step compares, about a fifth of a second; and that a whole audit does at most, half a minute.
 _AT_ONCE: Final = 4_000_000
 _MOST: Final = 1_000_000_000
+#: The same where quasi-identifiers are only proposed, and pairs are what is told.
+_MOST_PROPOSED: Final = 100_000_000
 _DEEPEST: Final = 3
 
 
@@ -48,21 +50,26 @@ class TableRunner:
         job.tick(0.0, "read")
         spec = job.specification(TableSpec)
         proposing = not spec.quasi_identifiers
-        direct: tuple[ProposedColumn, ...] = ()
+        unique: tuple[ProposedColumn, ...] = ()
+        more = 0
         if proposing:
-            spec = candidates(spec, [column.name for column in _columns(job, spec)])
+            spec, more = candidates(spec, _columns(job, spec))
         audited = read(job, spec)
         if proposing:
-            audited, direct = without_direct(audited)
+            path = job.dataset_path() if spec.release_id is None else job.release_path()
+            types = {column.name: str(column.type) for column in _columns(job, spec)}
+            audited, unique = without_unique(audited, path, types)
         seen = Neighbourhoods(audited.codes, spec.missing is MissingCells.MATCHES_ANYTHING)
         sensitive, others = _classes(job, spec, audited, seen)
-        depth = _depth(len(audited.codes), audited.records)
+        depth = _depth(len(audited.codes), audited.records, _MOST_PROPOSED if proposing else _MOST)
         special = _uniques(job, audited, seen, depth)
         job.tick(0.97, "report")
         found = result(spec, Measured(audited, seen, sensitive, others, special, depth))
         if proposing:
             told = f"This proposes quasi-identifiers and checks no demand. {found.verdict}"
-            found = found.model_copy(update={"proposal": proposal(audited, found, direct), "verdict": told})
+            if more:
+                told += f" {more} more columns, with fewer different values than these, were not looked at."
+            found = found.model_copy(update={"proposal": proposal(audited, found, unique), "verdict": told})
         made = found.model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
@@ -109,9 +116,9 @@ def _sets(columns: int, depth: int) -> int:
     return sum(comb(columns, size) for size in range(1, depth + 1))
 
 
-def _depth(columns: int, records: int) -> int:
+def _depth(columns: int, records: int, most: int) -> int:
     """How many columns together are looked at: three, where that can be done in reasonable time."""
     for depth in range(min(_DEEPEST, columns), 1, -1):
-        if _sets(columns, depth) * records <= _MOST:
+        if _sets(columns, depth) * records <= most:
             return depth
     return 1

@@ -1,0 +1,139 @@
+"""How much cells of text leave open that other programs generalized: `20-39`, `[20, 40[`, `>=60`, `479**`, `{a, b}`.
+
+Notation
+--------
+W : what the column spans, from the least to the largest end of its intervals and numbers.
+V : different values of the column, members of sets and single ones.
+ncp : 0 for a single value, (upper - lower) / W for an interval, |set| / V for a set of more than one, 1 for `*`.
+"""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
+_DAY: Final = r"\d{4}-\d{2}-\d{2}"
+_ENDS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?P<lo>{_NUMBER})\s*(?:-|\u2013|\.\.|to)\s*(?P<hi>{_NUMBER})",
+        rf"(?P<lo>{_DAY})\s+(?:-|\u2013|to)\s+(?P<hi>{_DAY})",
+        rf"[\[\](]\s*(?P<lo>{_NUMBER}|{_DAY})\s*[,;]\s*(?P<hi>{_NUMBER}|{_DAY})\s*[\[\])]",
+    )
+)
+_BELOW: Final = re.compile(rf"(?:<|<=|≤)\s*(?P<hi>{_NUMBER}|{_DAY})")
+_ABOVE: Final = re.compile(rf"(?:>|>=|≥)\s*(?P<lo>{_NUMBER}|{_DAY})|(?P<from>{_NUMBER})\s*\+")
+_MASKED: Final = re.compile(r"(?P<head>\d+)(?P<stars>\*+)")
+_SET: Final = re.compile(r"\{(?P<members>[^{}]*)\}")
+_ALL: Final = re.compile(r"\*+")
+
+Interval = tuple[float, float]
+
+
+def is_generalized(values: Sequence[str]) -> bool:
+    """Whether any of these texts is more than one value: an interval, a set, or something with a star.
+
+    Parameters
+    ----------
+    values
+        The different texts of a column.
+    """
+    return any("*" in one or _members(one) is not None or _is_wide(_interval(one)) for one in values)
+
+
+def left_open(values: Sequence[str]) -> NDArray[np.float64] | None:
+    """The normalized certainty penalty of different texts of a column; None where it cannot be told.
+
+    Words are single values: nobody can see whether one is the class of a hierarchy.
+
+    Parameters
+    ----------
+    values
+        The texts, some of them generalized.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        Shape (values,). None: some are intervals and others words, or some are masked words.
+    """
+    found = [None if _ALL.fullmatch(one.strip()) else one.strip() for one in values]
+    told = [one for one in found if one is not None]
+    if not told:
+        return np.ones(len(values))
+    if any(_interval(one) is not None for one in told) and not any(_members(one) is not None for one in told):
+        return _of_intervals(found)
+    if any("*" in one for one in told):
+        return None
+    return _of_sets(found)
+
+
+def _of_intervals(values: Sequence[str | None]) -> NDArray[np.float64] | None:
+    ends = [None if one is None else _interval(one) for one in values]
+    if any(end is None and one is not None for one, end in zip(values, ends, strict=True)):
+        return None
+    known = [end for pair in ends if pair is not None for end in pair if math.isfinite(end)]
+    least, most = min(known), max(known)
+    whole = most - least
+    closed = [None if pair is None else (max(pair[0], least), min(pair[1], most)) for pair in ends]
+    return np.array([1.0 if pair is None else (pair[1] - pair[0]) / whole if whole else 0.0 for pair in closed])
+
+
+def _of_sets(values: Sequence[str | None]) -> NDArray[np.float64]:
+    sets = [None if one is None else _members(one) or frozenset({one}) for one in values]
+    every = len(frozenset[str]().union(*(one for one in sets if one is not None)))
+    return np.array([1.0 if one is None else len(one) / every if len(one) > 1 else 0.0 for one in sets])
+
+
+def _is_wide(interval: Interval | None) -> bool:
+    return interval is not None and interval[0] < interval[1]
+
+
+def _interval(text: str) -> Interval | None:
+    """Both ends of an interval, infinite where it is open; those of a number are the same; None of any other text."""
+    text = text.strip()
+    if re.fullmatch(_NUMBER, text) or re.fullmatch(_DAY, text):
+        return _ordered(text, text)
+    for pattern in _ENDS:
+        if match := pattern.fullmatch(text):
+            return _ordered(match["lo"], match["hi"])
+    if match := _MASKED.fullmatch(text):
+        tens = 10 ** len(match["stars"])
+        return float(int(match["head"]) * tens), float(int(match["head"]) * tens + tens - 1)
+    if match := _BELOW.fullmatch(text):
+        return -math.inf, _value(match["hi"])
+    if match := _ABOVE.fullmatch(text):
+        return _value(match["lo"] or match["from"]), math.inf
+    return None
+
+
+def _ordered(low: str, high: str) -> Interval | None:
+    ends = _value(low), _value(high)
+    return ends if ends[0] <= ends[1] else None
+
+
+def _value(text: str) -> float:
+    try:
+        return float(date.fromisoformat(text).toordinal()) if re.fullmatch(_DAY, text) else float(text)
+    except ValueError:
+        return math.nan
+
+
+def _members(text: str) -> frozenset[str] | None:
+    """Members of a set in braces or of a JSON array; None of any other text."""
+    if match := _SET.fullmatch(text.strip()):
+        return frozenset(one.strip().strip("'\"") for one in re.split("[,;]", match["members"]) if one.strip())
+    if not text.startswith("["):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(found, list) or any(isinstance(one, (int, float)) for one in found):
+        return None  # [20, 40] is an interval
+    return frozenset(json.dumps(one) for one in found)
