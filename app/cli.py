@@ -12,7 +12,7 @@ import typer
 from app.cli_backup import cli as backup_commands
 from app.cli_certificates import cli as certificate_commands
 from app.cli_certificates import provenance, signing_keys
-from app.cli_families import families, owners
+from app.cli_families import families, owners, quotas
 from app.cli_operations import cli as operation_commands
 from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, names_folder, open_database, require
 from app.errors import CannotStartError, SureboxError
@@ -40,6 +40,7 @@ cli.add_typer(operation_commands)
 cli.add_typer(provenance, name="provenance")
 cli.add_typer(families, name="families")
 cli.add_typer(owners, name="owners")
+cli.add_typer(quotas, name="quotas")
 
 
 class Queue(StrEnum):

@@ -5,10 +5,12 @@ from typing import Annotated
 import typer
 
 from app.cli_settings import DataDir, open_database
+from app.contracts.usage import Resource
 
 families = typer.Typer(
     help="Show, confirm and erase families: what is the same data, and what was published of it.", no_args_is_help=True
 )
+quotas = typer.Typer(help="Show and change what an owner may keep, and take in a day.", no_args_is_help=True)
 owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
 
 Owner = Annotated[str, typer.Option(help="Which owner.")]
@@ -81,3 +83,38 @@ def change_owner(
 
     _, database = open_database(data_dir)
     use_cases.change_owner(database=database, owner=owner, key_id=None, asked=OwnerChanges(jobs_publish=jobs_publish))
+
+
+@quotas.command("show")
+def show_usage(owner: Owner, data_dir: DataDir = None) -> None:
+    """Show what an owner uses: resource, used, limit."""
+    from app.jobs.quotas import read_usage
+
+    settings, database = open_database(data_dir)
+    for each in read_usage(database=database, owner=owner, settings=settings).quotas:
+        typer.echo(f"{each.resource.value}\t{each.used or 0:.0f}\t{each.limit:.0f}")
+
+
+@quotas.command("set")
+def set_limit(
+    resource: Annotated[Resource, typer.Argument(help="What is limited.")],
+    limit: Annotated[float, typer.Argument(min=0, help="How much of it the owner may have.")],
+    owner: Owner,
+    data_dir: DataDir = None,
+) -> None:
+    """Let an owner have more or less than all owners. What it has already stays."""
+    from app.jobs.quotas import change_limit
+
+    _, database = open_database(data_dir)
+    change_limit(database=database, owner=owner, resource=resource, maximum=limit)
+
+
+@quotas.command("reset")
+def reset_limit(
+    resource: Annotated[Resource, typer.Argument(help="What is limited.")], owner: Owner, data_dir: DataDir = None
+) -> None:
+    """Let an owner have what all owners may."""
+    from app.jobs.quotas import change_limit
+
+    _, database = open_database(data_dir)
+    change_limit(database=database, owner=owner, resource=resource, maximum=None)

@@ -68,12 +68,18 @@ class SureboxError(Exception):
     code: ClassVar[str] = "internal-error"
 
     def __init__(
-        self, detail: str = "", *, errors: Sequence[FieldError] = (), retry_after: float | None = None
+        self,
+        detail: str = "",
+        *,
+        errors: Sequence[FieldError] = (),
+        retry_after: float | None = None,
+        quota: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.errors = tuple(errors)
         self.retry_after = retry_after
+        self.quota = quota
 
     @classmethod
     def at(cls, where: str, detail: str) -> Self:
@@ -96,6 +102,8 @@ class SureboxError(Exception):
         }
         if self.errors:
             body["errors"] = [{"pointer": e.pointer, "detail": e.detail} for e in self.errors]
+        if self.quota is not None:
+            body["quota"] = dict(self.quota)
         return body
 
 
@@ -115,6 +123,12 @@ class ForbiddenError(SureboxError):
     """The key lacks a scope."""
 
     status, code = 403, "forbidden"
+
+
+class QuotaExceededError(SureboxError):
+    """The owner may not keep more."""
+
+    status, code = 403, "quota-exceeded"
 
 
 class NotFoundError(SureboxError):

@@ -151,6 +151,15 @@ class Settings(BaseSettings):
     max_job_cpu_seconds: float = Field(
         default=3600.0, gt=0, description="Jobs that are expected to take more are refused."
     )
+    max_owner_rows: int = Field(default=10_000_000_000, ge=0, description="Rows of all datasets that an owner keeps.")
+    max_owner_bytes: int = Field(
+        default=1_000_000_000_000,
+        ge=0,
+        description="Bytes of uploads, of files of releases and of results that an owner keeps.",
+    )
+    max_owner_datasets: int = Field(default=10_000, ge=0, description="Datasets that an owner keeps.")
+    max_owner_releases: int = Field(default=10_000, ge=0, description="Releases that an owner keeps.")
+    max_owner_jobs: int = Field(default=1_000_000, ge=0, description="Jobs that an owner keeps.")
     max_owner_cpu_seconds: float = Field(
         default=86_400.0, gt=0, description="That an owner's jobs of 24 hours are expected to take."
     )

@@ -10,6 +10,8 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "unauthorized": ("The header `Authorization: Bearer sb_...` is missing, wrong, or of a revoked key.",
                      "Send a valid key; the operator makes one with `surebox keys create`."),
     "forbidden": ("The key is valid and lacks a scope.", "Use a key with the scope that `detail` names."),
+    "quota-exceeded": ("The owner keeps as much as it may; `quota` says of what, how much and what frees some.",
+                       "Delete what you do not need, or ask the operator for more."),
     "not-found": ("The id or the path is wrong, or the object is not yours to see.",
                   "Look it up in the list of such objects; `/docs` lists the paths."),
     "method-not-allowed": ("This path has other methods.", "Use one of those in the header `Allow`."),

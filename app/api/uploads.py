@@ -36,7 +36,7 @@ from app.errors import GoneError, NotFoundError, RequestInFlightError, Unavailab
 #: What a client whose upload is still being read is asked to wait before it looks, in seconds.
 RETRY_SECONDS: Final = 2
 #: Members of a problem in the order in which they are told; the database keeps none.
-_MEMBERS: Final = ("type", "title", "status", "detail", "instance", "errors")
+_MEMBERS: Final = ("type", "title", "status", "detail", "instance", "errors", "quota")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +133,7 @@ def _write(asked: UploadRequest, described: Described, staged: Staged, reservati
             staged=staged,
             max_unfinished=resources.settings.max_unfinished_jobs,
             remember=remember,
+            settings=resources.settings,
         )
 
 

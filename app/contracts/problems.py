@@ -5,6 +5,7 @@ from operator import not_
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
+from app.contracts.usage import Quota
 
 
 class FieldProblem(Contract):
@@ -17,7 +18,7 @@ class FieldProblem(Contract):
 class Problem(Contract):
     """Problem details (RFC 9457)."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra=may_lack("errors", "missing"))
+    model_config = ConfigDict(extra="ignore", json_schema_extra=may_lack("errors", "missing", "quota"))
 
     type: str = Field(description="Stable path of the kind of problem, `/problems/<code>`.")
     title: str = Field(description="The kind of problem in words.")
@@ -26,3 +27,4 @@ class Problem(Contract):
     instance: str | None = Field(description="Path of the request; null where there was none, as in a job.")
     errors: tuple[FieldProblem, ...] = Field(default=(), exclude_if=not_, description="Fields that are not valid.")
     missing: tuple[str, ...] = Field(default=(), exclude_if=not_, description="Of `/readyz`: parts that are not there.")
+    quota: Quota | None = Field(default=None, exclude_if=not_, description="The limit of the owner that was met.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from app.auth.principal import Principal
 from app.contracts.base import new_id
@@ -14,8 +14,10 @@ from app.datasets.staging import Staged
 from app.db.repositories import audit, datasets, log
 from app.db.session import Connection, Database
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
+from app.jobs.quotas import admit_upload
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
+from app.settings import Settings
 
 #: The keeper says that nothing that was uploaded before is the same data.
 APART: Final = "none"
@@ -40,6 +42,7 @@ def accept(
     staged: Staged,
     max_unfinished: int,
     remember: Callable[[Connection, Dataset], None] | None = None,
+    settings: Settings | None = None,
 ) -> Accepted:
     """Write the dataset and its ingest job; the job's id is sent once that is committed.
 
@@ -57,11 +60,15 @@ def accept(
         Queued and running jobs an owner may have.
     remember
         Called in the same transaction: what is to be replayed for an Idempotency-Key.
+    settings
+        What an owner may keep; None: as much as it likes.
 
     Raises
     ------
     InvalidError
         If `same_data_as` or `version_of` names no dataset of the owner.
+    QuotaExceededError
+        If the owner may not keep it.
     TooManyJobsError
         If the owner has too many unfinished jobs.
     """
@@ -90,6 +97,8 @@ def accept(
     )
     with database.unit_of_work() as unit:
         _check_named(unit.connection, owner=owner, described=described)
+        if settings is not None:
+            admit_upload(unit.connection, owner=owner, size=staged.bytes, keeper=by_keeper, settings=settings)
         datasets.insert_dataset(unit.connection, new=new)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         datasets.set_ingest_job(unit.connection, dataset_id=dataset_id, job_id=job_id)
@@ -98,12 +107,7 @@ def accept(
             raise NotFoundError(f"there is no dataset {dataset_id}")
         if remember is not None:
             remember(unit.connection, dataset)
-        audit.record(
-            unit.connection, owner=owner, action=LogAction.UPLOADED, subject=dataset_id, key_id=key_id,
-            facts={"bytes": staged.bytes},
-        )  # fmt: skip
-        if described.same_data_as is not None:
-            _log_word(unit.connection, owner=owner, key_id=key_id, dataset_id=dataset_id, described=described)
+        _log(unit.connection, new, key_id=key_id)
     return Accepted(dataset, job_id)
 
 
@@ -123,12 +127,13 @@ def refuse_word(principal: Principal, described: Described) -> None:
         )
 
 
-def _log_word(connection: Connection, *, owner: str, key_id: str, dataset_id: str, described: Described) -> None:
-    word = "same_data_as" if described.version_of is None else "version_of"
-    log.append(
-        connection, owner=owner, action=LogAction.DECLARED, subject=dataset_id, key_id=key_id,
-        facts={word: described.same_data_as},
-    )  # fmt: skip
+def _log(connection: Connection, new: datasets.NewDataset, *, key_id: str) -> None:
+    """Say who uploaded what, and the keeper's word on it."""
+    mine: dict[str, Any] = {"owner": new.owner, "subject": new.id, "key_id": key_id}
+    audit.record(connection, **mine, action=LogAction.UPLOADED, facts={"bytes": new.bytes})
+    if new.same_data_as is not None:
+        word = "same_data_as" if new.version_of is None else "version_of"
+        log.append(connection, **mine, action=LogAction.DECLARED, facts={word: new.same_data_as})
 
 
 def _check_named(connection: Connection, *, owner: str, described: Described) -> None:

@@ -60,11 +60,12 @@ def shown_to(principal: Principal, dataset: Dataset) -> Dataset:
     """The dataset without what this key's scopes are not for.
 
     Which data are the same is for their keepers; why a file cannot be read quotes figures of it, for keepers and for
-    keys that upload.
+    keys that upload; how much is kept beside it, for keepers alone.
     """
     if principal.missing(_FAMILIES):
         dataset = dataset.model_copy(update={"family_id": None})
-    if dataset.error is not None and not principal.is_keeper and principal.missing(_UPLOADS):
-        shown = problem_without_figures(dataset.error.model_dump(mode="json", exclude_none=True))
+    error = dataset.error
+    if error is not None and not principal.is_keeper and (error.quota is not None or principal.missing(_UPLOADS)):
+        shown = problem_without_figures(error.model_dump(mode="json"))
         dataset = dataset.model_copy(update={"error": Problem.model_validate(shown)})
     return dataset

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
-from app.db.repositories import jobs, workers
+from app.contracts.usage import Resource, limit_met
+from app.db.repositories import jobs, quotas, workers
 from app.db.session import Connection
 from app.errors import FieldError, JobTooLargeError, TooMuchWorkError
 from app.jobs.estimates import Estimate, estimated
 from app.jobs.inputs import Given
+from app.jobs.quotas import DAY, admit_job
 from app.jobs.refusals import withheld
 from app.observability.job_metrics import WORKER_SECONDS
 from app.settings import Settings
 
-#: What an owner may take is counted over so long.
-_DAY: Final = timedelta(hours=24)
 _RETRY_SECONDS: Final = 600
 
 
@@ -53,6 +52,8 @@ def admitted(
     ------
     JobTooLargeError
         It needs more than one job may take; the error says how much, and what would fit.
+    QuotaExceededError
+        Its owner may keep no more jobs, releases or bytes.
     TooMuchWorkError
         Its owner has asked for as much as may be asked for in 24 hours.
     """
@@ -63,18 +64,28 @@ def admitted(
         error = _too_large(spec, given, need, room)
         raise error if principal.is_keeper else withheld(error)
     jobs.lock_submissions(connection, owner=principal.owner)
-    taken = jobs.estimated_since(connection, owner=principal.owner, within=_DAY)
-    if taken + need.seconds > settings.max_owner_cpu_seconds:
+    limits = quotas.limits(connection, owner=principal.owner, settings=settings)
+    admit_job(connection, spec, owner=principal.owner, keeper=principal.is_keeper, limits=limits)
+    _admit_seconds(connection, need, principal=principal, limit=limits[Resource.CPU_SECONDS])
+    return need
+
+
+def _admit_seconds(connection: Connection, need: Estimate, *, principal: Principal, limit: float) -> None:
+    """Refuse what the owner's jobs of the day leave no time for; what time frees is 429, not 403."""
+    taken = jobs.estimated_since(connection, owner=principal.owner, within=DAY)
+    if taken + need.seconds > limit:
         figures = (
             f": this one is expected to take {_seconds(need.seconds)} of CPU, those of the last 24 hours "
-            f"{_seconds(taken)}, and together they may take {_seconds(settings.max_owner_cpu_seconds)}"
+            f"{_seconds(taken)}, and together they may take {_seconds(limit)}"
         )
         raise TooMuchWorkError(
             f"the jobs of this owner take too long today{figures if principal.is_keeper else ''}; ask again later, or "
             "for less",
             retry_after=_RETRY_SECONDS,
+            quota=limit_met(
+                Resource.CPU_SECONDS, used=taken, limit=limit, requested=need.seconds, keeper=principal.is_keeper
+            ),
         )
-    return need
 
 
 def _too_large(spec: JobSpec, given: Given, need: Estimate, room: Room) -> JobTooLargeError:

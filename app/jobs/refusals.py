@@ -61,6 +61,9 @@ def withheld(error: InvalidError) -> InvalidError:
 
 def problem_without_figures(problem: Mapping[str, Any]) -> dict[str, Any]:
     """The problem of a job that has failed, or of a file that could not be read, for keys that are not told figures."""
+    if "quota" in problem:
+        counted = {name: value for name, value in problem["quota"].items() if name != "requested"}
+        return {**problem, "detail": counted["freed_by"], "quota": {**counted, "used": None}}
     if problem.get("status") != _REFUSED:
         return dict(problem)
     shown = {**problem, "detail": WITHHELD}

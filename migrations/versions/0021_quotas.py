@@ -38,7 +38,9 @@ def upgrade() -> None:
     )
     op.add_column('installation', sa.Column('secret_name', sa.LargeBinary(), nullable=True, comment="of the server's secret that the last process has started with"))
     op.add_column('job', sa.Column('result_bytes', sa.BigInteger(), nullable=True, comment='of the whole result, while it is kept'))
+    op.execute('ALTER TABLE job DISABLE TRIGGER job_transition')  # finished rows get what is new about them
     op.execute('UPDATE job SET result_bytes = r.bytes FROM job_result r WHERE r.job_id = job.id AND job.listed AND job.erased_at IS NULL')
+    op.execute('ALTER TABLE job ENABLE TRIGGER job_transition')
     op.create_index('ix_job_kept', 'job', ['owner'], unique=False, postgresql_include=['result_bytes'], postgresql_where=sa.text('listed AND erased_at IS NULL'))
 
 

@@ -157,7 +157,7 @@ def test_lists_show_nothing_of_others(others: tuple[httpx.Client, httpx.Client])
     alice, bob = others
     lists = {path for method, path, _ in ROUTES if method == "GET" and path.startswith("/v1/") and "{" not in path}
     lists.remove("/v1/revocations")  # of digests only, of all owners
-    lists -= {"/v1/releases/latest", "/v1/owner"}  # one release; what the owner of the key has decided
+    lists -= {"/v1/releases/latest", "/v1/owner", "/v1/usage"}  # one release; what the owner has decided, and uses
     lists.remove("/v1/log")
     assert [each["action"] for each in bob.get("/v1/log").json()["items"]] == ["key_created"], "of his own key"
     newest = {"series_id": IDS["release_id"]}

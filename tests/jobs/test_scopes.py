@@ -107,6 +107,7 @@ TABLE: dict[str, dict[str, str]] = {
     "DELETE /v1/families/{family_id}": {"admin": ""},
     "GET /v1/owner": {"jobs:read": ""},
     "PATCH /v1/owner": {"admin": ""},
+    "GET /v1/usage": {"jobs:read": ""},
     "GET /v1/log": {**{scope.value: "" for scope in Scope}, "admin": "log"},  # what was done with the key itself
     "POST /v1/releases/{draft_id}/count": {"admin": "question"},
     "POST /v1/releases/{release_id}/count": {"releases:read": "question"},

@@ -49,3 +49,25 @@ def test_jobs_from_before_keep_their_datasets(databases: Databases) -> None:
         assert rows == [("job_1", "ds_1"), ("job_2", "ds_2"), ("job_3", None)]
     finally:
         databases.drop(url)
+
+
+def test_finished_jobs_from_before_have_the_size_of_their_results(databases: Databases) -> None:
+    url = databases.empty()
+    insert = "INSERT INTO job (id, owner, kind, method, queue, state, spec, finished_at) VALUES "
+    before = [
+        insert + "('job_1', 'ada', 'audit', 'table', 'batch', 'succeeded', '{}', now())",
+        insert + "('job_2', 'ada', 'audit', 'table', 'batch', 'failed', '{}', now())",
+        "INSERT INTO job_result (job_id, body, bytes, sha256) VALUES ('job_1', '\\x7b7d', 2, 'x')",
+    ]
+    try:
+        command.upgrade(migrate.config(url), "0020")
+        with psycopg.connect(url) as connection:
+            for statement in before:
+                connection.execute(statement)
+        migrate.upgrade(url)
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT result_bytes FROM job ORDER BY id").fetchall() == [(2,), (None,)]
+        with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("UPDATE job SET result_bytes = 3")
+    finally:
+        databases.drop(url)

@@ -17,7 +17,8 @@ from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.releases import Publish, PublishRequest, ReleaseState
 from app.contracts.review import Review
-from app.db.repositories import claims, datasets, draws, families, provenance, release_links, releases
+from app.contracts.usage import Resource, refuse_above
+from app.db.repositories import claims, datasets, draws, families, provenance, quotas, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.families import PersonColumn
 from app.db.repositories.job_results import StoredResult
@@ -92,18 +93,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
     """
     stored = _noting_held(connection, stored)
     release, new = stored.release, None
-    finished_at = claims.finish(
-        connection,
-        claimed=claimed,
-        ending=AttemptOutcome(
-            state=JobState.SUCCEEDED,
-            outcome="succeeded",
-            result={"method": claimed.method, **stored.outcome.summary},
-            warnings=stored.outcome.warnings,
-            findings=stored.review.findings,
-            release_id=None if release is None else release.id,
-        ),
-    )
+    finished_at = claims.finish(connection, claimed=claimed, ending=_ending(claimed, stored))
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if release is not None:
         decision = _decide(connection, claimed, stored, four_eyes=settings.four_eyes)
@@ -114,7 +104,7 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
     if stored.recognised is not None:
         families.lock_recognising(connection, owner=stored.recognised.owner)
     if stored.dataset is not None:
-        _set_ready(connection, stored.dataset)
+        _set_ready(connection, claimed, stored.dataset, settings=settings)
     if stored.recognised is not None:
         join_family(connection, stored.recognised)
     if claimed.kind in {JobKind.QUERY, JobKind.REPORT}:  # forgotten within the hour, nothing comes of it but an answer
@@ -130,6 +120,18 @@ def succeed(connection: Connection, *, claimed: Claim, stored: Stored, settings:
     )
     if new is not None and new.state is ReleaseState.PUBLISHED:
         _record_published(connection, new, stored.review, end)
+
+
+def _ending(claimed: Claim, stored: Stored) -> AttemptOutcome:
+    return AttemptOutcome(
+        state=JobState.SUCCEEDED,
+        outcome="succeeded",
+        result={"method": claimed.method, **stored.outcome.summary},
+        warnings=stored.outcome.warnings,
+        findings=stored.review.findings,
+        release_id=None if stored.release is None else stored.release.id,
+        result_bytes=stored.result.bytes,
+    )
 
 
 def _noting_held(connection: Connection, stored: Stored) -> Stored:
@@ -158,7 +160,12 @@ def _store_dataset(claimed: Claim, draft: DatasetDraft, *, storage: Storage) -> 
     return StoredDataset(dataset.id, draft.profile, key, draft.path.stat().st_size)
 
 
-def _set_ready(connection: Connection, stored: StoredDataset) -> None:
+def _set_ready(connection: Connection, claimed: Claim, stored: StoredDataset, *, settings: Settings) -> None:
+    """The upload was read; of uploads that are read at once each counts the rows of those before it."""
+    quotas.lock_rows(connection, owner=claimed.owner)
+    limit = quotas.limits(connection, owner=claimed.owner, settings=settings)[Resource.ROWS]
+    used = quotas.datasets(connection, owner=claimed.owner).rows
+    refuse_above(Resource.ROWS, used=used, limit=limit, requested=stored.profile.rows, keeper=True)
     ready = datasets.set_ready(
         connection, dataset_id=stored.id, profile=stored.profile, data_key=stored.key, data_bytes=stored.bytes
     )

@@ -9,6 +9,8 @@ from app.api.problems import responses
 from app.api.schemas.examples import OWNER_CHANGES
 from app.auth.principal import Principal
 from app.contracts.owners import OwnerChanges, OwnerSettings
+from app.contracts.usage import Usage
+from app.jobs.quotas import read_usage
 from app.releases import owners
 
 router = APIRouter(tags=["releases"])
@@ -38,3 +40,15 @@ def update_owner(
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner}
     owners.change_owner(**mine, key_id=principal.key_id, asked=asked)
     return owners.read_owner(**mine)
+
+
+@router.get(
+    "/usage",
+    operation_id="get_usage",
+    summary="Read what is used, and what may be",
+    tags=["administration"],
+    responses=responses(429),
+)
+def get_usage(resources: ResourcesDep, principal: Reader) -> Usage:
+    """Rows, bytes, datasets, releases, jobs and CPU seconds of the owner, each beside its limit and what frees some."""
+    return read_usage(database=resources.database, owner=principal.owner, settings=resources.settings)

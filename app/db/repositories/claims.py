@@ -87,6 +87,7 @@ class AttemptOutcome:
     findings: Sequence[Finding] = ()
     release_id: str | None = None
     error: Mapping[str, Any] | None = None
+    result_bytes: int | None = None
 
 
 _whole = job.alias("whole")
@@ -181,6 +182,7 @@ def finish(connection: Connection, *, claimed: Claim, ending: AttemptOutcome) ->
             warnings=[warning.model_dump(mode="json") for warning in ending.warnings],
             findings=[finding.model_dump(mode="json") for finding in ending.findings],
             release_id=ending.release_id,
+            result_bytes=ending.result_bytes,
             error=None if ending.error is None else dict(ending.error),
         )
         .returning(job.c.finished_at)

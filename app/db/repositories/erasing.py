@@ -20,7 +20,9 @@ from app.db.models.provenance import provenance
 from app.db.models.release import release
 
 #: Warnings are as restricted as the result that they are about.
-_WITHOUT_RESULT: dict[str, Any] = {"result": null(), "result_shown": null(), "warnings": [], "findings": []}
+_WITHOUT_RESULT: dict[str, Any] = {
+    "result": null(), "result_shown": null(), "warnings": [], "findings": [], "result_bytes": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

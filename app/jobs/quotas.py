@@ -1,0 +1,86 @@
+"""What an owner may keep: looked at in the transaction that accepts more, one of an owner at a time."""
+
+from datetime import timedelta
+from typing import Final
+
+from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.log import LogAction
+from app.contracts.usage import Resource, Usage, quota, refuse_above
+from app.db.repositories import audit, jobs, quotas
+from app.db.session import Connection, Database
+from app.settings import Settings
+
+#: CPU is counted over so long.
+DAY: Final = timedelta(hours=24)
+
+
+def read_usage(*, database: Database, owner: str, settings: Settings) -> Usage:
+    """What the owner has, beside what it may have."""
+    with database.read() as connection:
+        limits = quotas.limits(connection, owner=owner, settings=settings)
+        used = _used(connection, owner=owner)
+    return Usage(owner=owner, quotas=tuple(quota(each, used=used[each], limit=limits[each]) for each in Resource))
+
+
+def change_limit(*, database: Database, owner: str, resource: Resource, maximum: float | None) -> None:
+    """Let an owner have more or less than all owners, or (None) the same; what it has already stays."""
+    with database.unit_of_work() as unit:
+        quotas.override(unit.connection, owner=owner, resource=resource.value, maximum=maximum)
+        audit.record(
+            unit.connection, owner=owner, action=LogAction.QUOTA_CHANGED, subject=owner, key_id=None,
+            facts={"resource": resource.value, "limit": maximum},
+        )  # fmt: skip
+
+
+def admit_upload(connection: Connection, *, owner: str, size: int, keeper: bool, settings: Settings) -> None:
+    """Refuse an upload of so many bytes that the owner may not keep; how many rows it has is known once it is read.
+
+    Raises
+    ------
+    QuotaExceededError
+        There would be too many datasets, bytes or rows.
+    """
+    jobs.lock_submissions(connection, owner=owner)
+    limits = quotas.limits(connection, owner=owner, settings=settings)
+    there = quotas.datasets(connection, owner=owner)
+    of = {"keeper": keeper}
+    refuse_above(Resource.DATASETS, used=there.count, limit=limits[Resource.DATASETS], requested=1, **of)
+    refuse_above(Resource.ROWS, used=there.rows, limit=limits[Resource.ROWS], requested=None, **of)
+    kept = there.bytes + quotas.releases(connection, owner=owner).bytes + quotas.jobs(connection, owner=owner).bytes
+    refuse_above(Resource.BYTES, used=kept, limit=limits[Resource.BYTES], requested=size, **of)
+
+
+def admit_job(
+    connection: Connection, spec: JobSpec, *, owner: str, keeper: bool, limits: dict[Resource, float]
+) -> None:
+    """Refuse a job whose result or release the owner may not keep. The caller holds the lock of its submissions.
+
+    An accepted job ends as it would: what it makes may exceed the limit of bytes, and only the next one is refused.
+
+    Raises
+    ------
+    QuotaExceededError
+        There would be too many jobs, releases or bytes.
+    """
+    of = {"keeper": keeper}
+    there = quotas.jobs(connection, owner=owner)
+    refuse_above(Resource.JOBS, used=there.count, limit=limits[Resource.JOBS], requested=1, **of)
+    made = quotas.releases(connection, owner=owner)
+    if spec.kind == JobKind.ANONYMIZATION:
+        used = made.count + quotas.count_making(connection, owner=owner)
+        refuse_above(Resource.RELEASES, used=used, limit=limits[Resource.RELEASES], requested=1, **of)
+    kept = there.bytes + made.bytes + quotas.datasets(connection, owner=owner).bytes
+    refuse_above(Resource.BYTES, used=kept, limit=limits[Resource.BYTES], requested=None, **of)
+
+
+def _used(connection: Connection, *, owner: str) -> dict[Resource, float]:
+    uploaded, made = quotas.datasets(connection, owner=owner), quotas.releases(connection, owner=owner)
+    asked_for = quotas.jobs(connection, owner=owner)
+    return {
+        Resource.ROWS: uploaded.rows,
+        Resource.BYTES: uploaded.bytes + made.bytes + asked_for.bytes,
+        Resource.DATASETS: uploaded.count,
+        Resource.RELEASES: made.count + quotas.count_making(connection, owner=owner),
+        Resource.JOBS: asked_for.count,
+        Resource.CPU_SECONDS: jobs.estimated_since(connection, owner=owner, within=DAY),
+    }
