@@ -1,8 +1,8 @@
 """What a job is expected to need: CPU seconds of one core and bytes of memory, from its specification and profiles.
 
 Orders of magnitude, so that a small body cannot ask for all memory or for weeks. The coefficients were measured on some
-thirty jobs of 300 to 100,000 records; what the values themselves decide (how fast a range is proven, how soon a search
-stops) is not known before the work is done.
+thirty jobs of 300 to 100,000 records (`benchmarks/estimates.py` holds them against what jobs take); what the values
+themselves decide (how fast a range is proven, how soon a search stops) is not known before the work is done.
 """
 
 import math
@@ -10,14 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.contracts.attacks import CompositionSpec, DeterminationSpec
 from app.contracts.boxes import BoxesSpec
 from app.contracts.condensation import CondensationSpec
 from app.contracts.group_audits import SwapDetectionSpec
 from app.contracts.groups import EvolutionSearch, GroupSearch, GroupSpec
+from app.contracts.influence import FrontierSpec, InfluenceSpec
 from app.contracts.jobs import JobSpec
 from app.contracts.linkage import LinkageSpec
+from app.contracts.methods import METHODS
 from app.contracts.microfiles import Variable
 from app.contracts.swaps import MemeticSearch, SwapsSpec
+from app.contracts.tables import TableSpec
 from app.contracts.uncertain import Scaling, UncertainSpec
 from app.jobs.inputs import Given
 
@@ -64,9 +68,11 @@ def estimated(spec: JobSpec, given: Given, *, share: float = 1.0) -> Estimate:
     """
     sizes = [*(one.rows for one in given.datasets.values()), *(one.rows for one in given.releases.values())]
     rows = _coarse(share * max(sizes, default=0))
-    need = _METHODS.get(spec.method)
-    frame = _frame(rows, max(1, len(_columns(spec))))
-    return frame if need is None else frame + need(spec, rows)
+    width = max(1, len(_columns(spec)))
+    frame = _frame(rows, width) if "formats" in type(spec).model_fields else _read(rows, width)
+    if spec.method in _OF_RELEASES:
+        return frame + _OF_RELEASES[spec.method](spec, given, rows)
+    return frame + _METHODS[spec.method](spec, rows) if spec.method in _METHODS else frame
 
 
 def _coarse(rows: float) -> float:
@@ -76,6 +82,11 @@ def _coarse(rows: float) -> float:
 
 def _columns(spec: Any) -> Sequence[str]:
     return getattr(spec, "columns", None) or getattr(spec, "quasi_identifiers", None) or ()
+
+
+def _read(rows: float, columns: int) -> Estimate:
+    """Columns read."""
+    return Estimate(_SECONDS + 1e-7 * rows * columns, _BYTES + 30 * rows * columns)
 
 
 def _frame(rows: float, columns: int) -> Estimate:
@@ -142,9 +153,65 @@ def _detection(spec: SwapDetectionSpec, rows: float) -> Estimate:  # noqa: ARG00
     return Estimate(2e-5 * rows, 200 * rows)
 
 
-def _linkage(spec: LinkageSpec, rows: float) -> Estimate:  # noqa: ARG001 - as all others
-    """The records that fit each row, N^1.5 as measured, by fit and by fit with scales."""
-    return Estimate(2.7e-6 * rows**1.5, 600 * rows)
+def _frontier(spec: FrontierSpec, rows: float) -> Estimate:
+    """Boxes for one k after the other, each with its release."""
+    return _in_turn([_frame(rows, len(_columns(spec))) + _boxes(spec.at(k), rows) for k in spec.k])
+
+
+def _table(spec: TableSpec, rows: float) -> Estimate:
+    """Classes of all quasi-identifiers, and of up to three of them: what a class that is alone in its place needs."""
+    width = len(spec.quasi_identifiers)
+    sets = sum(math.comb(width, many) for many in range(1, min(width, 3) + 1))
+    asked = 1 + len(spec.sensitive) + len(spec.sums)
+    return Estimate(rows * (1e-7 * sets + 5e-7 * asked), rows * (40 * width + 60 * asked))
+
+
+def _table_of(spec: TableSpec, given: Given, rows: float) -> Estimate:
+    """Without quasi-identifiers all columns are tried as such, and all pairs of them."""
+    if spec.quasi_identifiers:
+        return _table(spec, rows)
+    names = [one.name for each in given.datasets.values() for one in each.profile.columns]
+    names += [one.name for each in given.releases.values() for one in each.columns]
+    return _table(spec.model_copy(update={"quasi_identifiers": tuple(names)}), rows)
+
+
+def _composition(spec: CompositionSpec, given: Given, rows: float) -> Estimate:
+    """The place of each record in each release, and what all places together leave."""
+    files = max(1, len(given.releases) + len(spec.dataset_ids))
+    width = max((len(one.columns) for one in given.releases.values()), default=len(spec.columns))
+    return Estimate(files * rows * (1e-6 + 2e-7 * width), files * rows * (40 + 16 * width))
+
+
+def _determination(spec: DeterminationSpec, given: Given, rows: float) -> Estimate:  # noqa: ARG001 - as all others
+    """Each cell of each release."""
+    cells = sum(one.rows * len(one.columns) for one in given.releases.values())
+    return Estimate(3e-7 * cells, 40 * cells)
+
+
+def _influence(spec: InfluenceSpec, given: Given, rows: float) -> Estimate:
+    """The job of each release on all records, then without each one that is tried, and with it moved."""
+    runs = []
+    for one in given.releases.values():
+        again = METHODS[one.method].spec.model_validate({**one.spec, "seed": None})
+        need = _METHODS[one.method](again, rows) + _frame(rows, len(_columns(again)))
+        runs += [need] * (1 + 2 * spec.records)
+    return _in_turn(runs)
+
+
+def _in_turn(needs: Sequence[Estimate]) -> Estimate:
+    """One after the other: their seconds add up, their memory is that of the largest."""
+    return Estimate(sum(one.seconds for one in needs), max((one.bytes for one in needs), default=0.0))
+
+
+def _linkage(spec: LinkageSpec, given: Given, rows: float) -> Estimate:  # noqa: ARG001 - as all others
+    """The records that fit each row, N^1.5 as measured, by fit and by fit with scales; what is in a box is counted."""
+    methods = {one.method for one in given.releases.values()}
+    if methods <= {"boxes"}:
+        return Estimate(3e-6 * rows, 200 * rows)
+    width = max((len(one.spec.get("columns") or ()) for one in given.releases.values()), default=1)
+    if methods == {"condensation"}:  # the nearest of few columns are found at once, of many they are looked for
+        return Estimate(3e-7 * max(width, 2) * rows**1.5 / 3, 2_500 * rows)
+    return Estimate(2.7e-6 * rows**1.5, 2_500 * rows)
 
 
 _METHODS: Final[dict[str, Callable[[Any, float], Estimate]]] = {
@@ -154,5 +221,13 @@ _METHODS: Final[dict[str, Callable[[Any, float], Estimate]]] = {
     "group": _group,
     "swaps": _swaps,
     "swap_detection": _detection,
+    "frontier": _frontier,
+}
+#: Methods of which what they name decides, beside its rows.
+_OF_RELEASES: Final[dict[str, Callable[[Any, Given, float], Estimate]]] = {
+    "table": _table_of,
+    "composition": _composition,
+    "determination": _determination,
+    "influence": _influence,
     "linkage": _linkage,
 }

@@ -82,6 +82,17 @@ def test_products_of_search_sizes_are_bounded_not_only_factors(service: Service)
         assert client.post("/v1/anonymizations", json=spec).status_code == 202
 
 
+def test_audits_that_run_jobs_again_are_bounded_by_what_all_runs_need(service: Service) -> None:
+    """Boxes of each k: one fits, and twenty do not, though a body of any length is cheap to send."""
+    dataset_id, columns = wide(service, columns=12, rows=6_000_000)
+    frontier = {"method": "frontier", "dataset_id": dataset_id, "columns": columns}
+    with service.client() as client:
+        assert client.post("/v1/audits", json=frontier | {"k": [10]}).status_code == 202
+        refused = client.post("/v1/audits", json=frontier | {"k": list(range(10, 30))})
+        assert refused.status_code == 422, refused.text
+        assert refused.json()["type"] == "/problems/job-too-large"
+
+
 def test_figures_of_the_data_are_for_keepers(service: Service) -> None:
     employ(service, GIGABYTE)
     dataset_id, columns = wide(service, columns=900, rows=12_345)

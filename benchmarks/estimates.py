@@ -1,0 +1,170 @@
+"""What jobs are expected to need against what they take: CPU seconds and bytes, for each method over several tables.
+
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small wide long]
+
+Each case runs in a process of its own, whose kernels are made ready, twice: of the first run the memory is measured,
+how far its high-water mark (VmHWM, reset before) lies above what the process held; of the second the CPU seconds. The
+ratio is estimate by measured. A job below a second, or below the least memory, is too small to matter: both figures
+are taken to be at least that.
+"""
+
+import argparse
+import gc
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from app.jobs.estimates import Estimate, estimated
+from tests.methods.in_process import Bench
+from workers.engine.registry import runner_for
+from workers.methods.protocol import Warming
+
+#: Rows and columns of each table.
+SHAPES: Final = {"small": (2_000, 4), "wide": (4_000, 24), "long": (100_000, 5)}
+#: A job is never smaller than that: below it nothing can be refused, or made to wait.
+LEAST: Final = Estimate(1.0, 60e6)
+FACTOR: Final = 3.0
+#: A fork would inherit the locks of polars' threads, and wait for them.
+_FRESH: Final = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One case: what was expected, and what it took."""
+
+    expected: Estimate
+    taken: Estimate
+
+    @property
+    def ratios(self) -> tuple[float, float]:
+        """Expected by taken, of CPU seconds and of bytes."""
+        return (
+            max(self.expected.seconds, LEAST.seconds) / max(self.taken.seconds, LEAST.seconds),
+            max(self.expected.bytes, LEAST.bytes) / max(self.taken.bytes, LEAST.bytes),
+        )
+
+
+def table(rows: int, columns: int) -> pl.DataFrame:
+    """Numbers that hang together, in four lumps, and a few codes."""
+    draw = np.random.default_rng([rows, columns])
+    x = draw.normal(size=(rows, columns)) @ draw.normal(size=(columns, columns)) + 3.0 * draw.integers(0, 4, (rows, 1))
+    frame = pl.DataFrame(np.round(x, 2), schema=[f"x{at}" for at in range(columns)])
+    codes = {f"c{at}": draw.integers(0, 6, rows).astype(str) for at in range(3)}
+    return frame.with_columns(**{name: pl.Series(values) for name, values in codes.items()})
+
+
+def bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Jobs of each method, by what to call them; those that take releases have them made first."""
+    names, base = [f"x{at}" for at in range(columns)], {"dataset_id": "d"}
+    few = names[:5]
+    moments = [{"kind": "mean", "of": [one]} for one in few] + [{"kind": "correlation", "of": few[:2]}]
+    boxes = {**base, "method": "boxes", "columns": names, "k": 10, "statistics": moments}
+    noisy = {**base, "method": "uncertain", "columns": names, "k": 10.0}
+    condensed = {**base, "method": "condensation", "columns": names, "k": 10}
+    yield "boxes", boxes
+    yield "uncertain", noisy
+    yield "condensation", condensed
+    yield (
+        "frontier",
+        {name: value for name, value in boxes.items() if name != "k"} | {"method": "frontier", "k": [5, 20]},
+    )
+    bench.release("b", boxes)
+    bench.release("b2", boxes | {"k": 7})
+    yield "composition", {"method": "composition", "release_ids": ["b", "b2"], **base}
+    yield "determination", {"method": "determination", "release_ids": ["b", "b2"]}
+    yield "influence", {"method": "influence", "release_ids": ["b"], "records": 2, **base}
+    yield "linkage of boxes", {"method": "linkage", "release_id": "b", **base}
+    bench.release("n", noisy)
+    yield "linkage of noisy rows", {"method": "linkage", "release_id": "n", **base}
+    bench.release("c", condensed)
+    yield "linkage of condensed rows", {"method": "linkage", "release_id": "c", **base}
+    yield "influence of condensed rows", {"method": "influence", "release_ids": ["c"], "records": 2, **base}
+    quasi = ["c0", "c1", "c2", *names[:5]]
+    yield "table", {"method": "table", "quasi_identifiers": quasi, **base}
+    yield "table, proposing", {"method": "table", **base}
+
+
+def main() -> None:
+    """Measure the cases asked for, and say which lie apart by more than the factor."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*")
+    parser.add_argument("--case", nargs="*", default=list(SHAPES), choices=list(SHAPES))
+    asked = parser.parse_args()
+    print("| method | table | CPU s expected, taken | ratio | MB expected, taken | ratio |\n|---|---|---|---|---|---|")
+    apart = 0
+    for case in asked.case:
+        rows, columns = SHAPES[case]
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(Path(folder), seed=1)
+            bench.dataset("d", table(rows, columns))
+            for name, body in bodies(bench, columns):
+                if asked.methods and body["method"] not in asked.methods:
+                    continue
+                apart += _told(name, f"{rows:,} x {columns}", _measured(bench, body))
+    print(f"{apart} figures lie apart by more than a factor of {FACTOR:g}")
+
+
+def _told(name: str, shape: str, measured: Measured | str) -> int:
+    if isinstance(measured, str):
+        print(f"| {name} | {shape} | {measured} |", flush=True)
+        return 1
+    expected, taken = measured.expected, measured.taken
+    seconds, memory = measured.ratios
+    print(
+        f"| {name} | {shape} | {expected.seconds:.1f}, {taken.seconds:.1f} | {seconds:.2f} "
+        f"| {expected.bytes / 1e6:.0f}, {taken.bytes / 1e6:.0f} | {memory:.2f} |",
+        flush=True,
+    )
+    return sum(not 1 / FACTOR <= one <= FACTOR for one in (seconds, memory))
+
+
+def _measured(bench: Bench, body: dict[str, Any]) -> Measured | str:
+    here, there = _FRESH.Pipe(duplex=False)
+    child = _FRESH.Process(target=_measure, args=(bench, body, there))
+    child.start()
+    there.close()
+    try:
+        answer: Measured | str = here.recv()
+    except EOFError:
+        answer = "the process ended"
+    child.join()
+    return answer
+
+
+def _measure(bench: Bench, body: dict[str, Any], answer: Any) -> None:
+    named = bench.named(body)
+    if named is None:
+        answer.send("refused")
+        return
+    expected = estimated(*named)
+    bench.folder = Path(tempfile.mkdtemp(dir=bench.folder))
+    try:
+        runner = runner_for(body["method"])
+        if isinstance(runner, Warming):
+            runner.warm()
+        gc.collect()
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        held = _status("VmRSS")
+        bench.run(body)
+        peak, begun = _status("VmHWM"), time.process_time()
+        bench.run(body)
+    except Exception as error:  # noqa: BLE001 - a benchmark says what happened, and goes on
+        answer.send(f"{type(error).__name__}: {str(error)[:80]}")
+        return
+    answer.send(Measured(expected, Estimate(time.process_time() - begun, float(peak - held))))
+
+
+def _status(name: str) -> int:
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1]) * 1024
+
+
+if __name__ == "__main__":
+    main()

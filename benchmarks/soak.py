@@ -1,0 +1,369 @@
+"""A service that is used for an hour, killed and denied its storage: what it holds, how fast it answers, what it loses.
+
+    PYTHONPATH=. python benchmarks/soak.py [--seconds 3600] [--fault-seconds 60] [--picture docs/pictures/soak.svg]
+
+Starts `surebox serve` in a folder of its own and asks for every method in turn (the two examples of each, about new
+data in every round), questions and uploads among them. Every `--fault-seconds` one fault, in turn: a SIGKILL of a
+process that runs jobs, of the interactive one, of the API, of the broker, of Postgres, of everything at once; storage
+that is read-only for 20 s (where it can be mounted so: as root). A request that is not answered is repeated with its
+Idempotency-Key. A sample every five seconds: memory and file descriptors by process, bytes on disk, rows of tables,
+and how long requests took meanwhile; as CSV, and as a picture. At the end nothing that was accepted may be missing:
+datasets, jobs, releases; and no job may have failed for the faults.
+"""
+
+import argparse
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import polars as pl
+import psutil
+from psycopg import connect, sql
+
+from app.cli_settings import running_settings
+from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
+from app.contracts.methods import METHODS
+from tests import patient
+from tests.methods.bases import microfile
+from tests.methods.examples import EXAMPLES
+from tests.service import Service, bare_environment, wait_for_line
+
+SAMPLE_SECONDS: Final = 5.0
+READ_ONLY_SECONDS: Final = 20.0
+TABLES: Final = ("job", "job_event", "dataset", "release", "log_entry", "family_sketch", "idempotency")
+#: What a process is, by a part of its command line; its children are jobs.
+ROLES: Final = {
+    "serve --listen-fd": "API", "housekeeping": "housekeeping", "--queues interactive": "interactive",
+    "--queues batch": "batch", "valkey": "broker", "postgres": "Postgres",
+}  # fmt: skip
+QUESTIONS: Final = ("count", "classify")
+#: Problems that say that a fault, and not what was asked, ended a job.
+OURS: Final = ("attempts-exhausted", "internal", "unavailable", "storage", "time-limit", "memory-limit")
+
+
+@dataclass
+class Soak:
+    """One run: what was accepted, and how long requests took since the last sample."""
+
+    folder: Path
+    process: "subprocess.Popen[bytes]"
+    service: Service
+    accepted: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    reading: list[float] = field(default_factory=list)
+    asking: list[float] = field(default_factory=list)
+    faults: list[tuple[float, str]] = field(default_factory=list)
+    repeated: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+    begun: float = field(default_factory=time.monotonic)
+
+    def ask(self, method: str, path: str, times: list[float], **more: Any) -> httpx.Response:
+        """A request that is repeated until it is answered by other than a fault."""
+        key = {"Idempotency-Key": os.urandom(16).hex()} if method == "POST" else {}
+        headers = {"Authorization": f"Bearer {self.service.key}", **key, **more.pop("headers", {})}
+        while True:
+            begun = time.monotonic()
+            with suppress(httpx.TransportError):
+                answer = patient.request(method, self.service.address + path, headers=headers, **more)
+                if answer.status_code not in {409, 429, 500, 502, 503, 504, 507}:
+                    times.append(time.monotonic() - begun)
+                    return answer
+                if answer.status_code == httpx.codes.CONFLICT and "in-progress" not in answer.text:
+                    return answer
+            self.repeated += 1
+            if self.stop.wait(0.5) and time.monotonic() - begun > patient.SECONDS:
+                raise TimeoutError(path)
+
+    def ended(self, job_id: str) -> dict[str, Any]:
+        """A job, once it has ended."""
+        while True:
+            job: dict[str, Any] = self.ask("GET", f"/v1/jobs/{job_id}", self.reading).json()
+            if job.get("finished_at") or "id" not in job:
+                return job
+            time.sleep(0.5)
+
+    def submit(self, body: dict[str, Any]) -> dict[str, Any]:
+        """One job to its end; what is refused is counted."""
+        kind = METHODS[body["method"]].spec.kind.value
+        where = "audits" if kind == "audit" else "anonymizations"
+        answer = self.ask("POST", f"/v1/{where}", self.asking, json=body)
+        if answer.status_code != httpx.codes.ACCEPTED:
+            name = f"{body['method']} {answer.status_code}"
+            self.refused[name] = self.refused.get(name, 0) + 1
+            return {}
+        self.accepted[answer.json()["id"]] = body["method"]
+        return self.ended(answer.json()["id"])
+
+    def upload(self, frame: pl.DataFrame) -> str:
+        """A dataset of a table."""
+        headers = {"Content-Type": "text/csv"}
+        answer = self.ask("POST", "/v1/datasets", self.asking, content=frame.write_csv().encode(), headers=headers)
+        dataset: dict[str, Any] = answer.json()
+        while dataset.get("state") not in {"ready", "failed", None}:
+            time.sleep(0.2)
+            dataset = self.ask("GET", f"/v1/datasets/{dataset['id']}", self.reading).json()
+        self.kept[f"/v1/datasets/{dataset['id']}"] = str(dataset.get("state"))
+        return str(dataset["id"])
+
+    def round(self, number: int) -> None:
+        """Every method about new data."""
+        people = microfile(number, people=60, bases={4: 40, 11: 34, 23: 45}).with_row_index("row")
+        places = {DATASET: self.upload(people)}
+        places[GROUP_JOB] = self.submit(_named(EXAMPLES["group"][0], places)).get("id", "")
+        made = self.submit(_named({**EXAMPLES["boxes"][0], "keep": ["job"]}, places))
+        places[RELEASE] = made.get("release_id") or ""
+        for body in (body for bodies in EXAMPLES.values() for body in bodies):
+            if self.stop.is_set():
+                return
+            asked = _named(body, places)
+            if asked["method"] in QUESTIONS:
+                rest = {name: value for name, value in asked.items() if name not in {"method", "release_id"}}
+                self.ask("POST", f"/v1/releases/{places[RELEASE]}/{asked['method']}", self.asking, json=rest)
+                continue
+            release_id = self.submit(asked).get("release_id")
+            if release_id:
+                self.kept[f"/v1/releases/{release_id}"] = ""
+
+    def work(self) -> None:
+        """Rounds until it is time to stop."""
+        for number in count():
+            if self.stop.is_set():
+                return
+            self.round(number)
+
+
+def _named(body: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:
+    text = json.dumps(body)
+    for example, ours in places.items():
+        text = text.replace(example, ours)
+    named: dict[str, Any] = json.loads(text)
+    return named
+
+
+def processes(pid: int) -> Iterator[tuple[str, psutil.Process]]:
+    """What belongs to a service, by role; processes that run jobs have theirs, numbered."""
+    numbers: dict[str, Iterator[int]] = {}
+    with suppress(psutil.Error):
+        for one in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.Error):
+                line, above = " ".join(one.cmdline()), " ".join((one.parent() or one).cmdline())
+                role = next((role for part, role in ROLES.items() if part in line), "other")
+                if role in {"interactive", "batch"} and line == above:
+                    role = f"{role} child {next(numbers.setdefault(role, count(1)))}"
+                yield role, one
+
+
+def sample(soak: Soak) -> dict[str, float]:
+    """What the service holds now."""
+    row: dict[str, float] = {"seconds": round(time.monotonic() - soak.begun, 1)}
+    for role, one in processes(soak.process.pid):
+        with suppress(psutil.Error, OSError):
+            held = one.memory_full_info()
+            size = held.pss if role in {"Postgres", "broker"} else held.rss
+            row[f"MB {role}"] = round(row.get(f"MB {role}", 0.0) + size / 1e6, 1)
+            row[f"fds {role}"] = row.get(f"fds {role}", 0) + one.num_fds()
+    for name in ("storage", "postgres", "logs", "scratch"):
+        row[f"MB on disk {name}"] = round(sum(_size(path) for path in (soak.folder / name).rglob("*")) / 1e6, 1)
+    with suppress(Exception):  # Postgres is away: no figures for now
+        row |= _rows(running_settings(soak.folder).database_url)
+    for name, times in (("status", soak.reading), ("submit", soak.asking)):
+        taken, times[:] = sorted(times), []
+        if taken:
+            row[f"ms {name} median"] = round(1e3 * taken[len(taken) // 2], 1)
+            row[f"ms {name} worst"] = round(1e3 * taken[-1], 1)
+    row["jobs accepted"] = len(soak.accepted)
+    return row
+
+
+def _rows(database_url: str) -> dict[str, float]:
+    counted = {}
+    with connect(database_url, connect_timeout=2) as connection:
+        for table in TABLES:
+            one = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()
+            counted[f"rows {table}"] = float((one or [0])[0])
+    return counted
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.stat().st_size if path.is_file() else 0
+    return 0
+
+
+def start(folder: Path) -> tuple["subprocess.Popen[bytes]", Service]:
+    """The service on a folder, once it is ready."""
+    log = folder.with_name(f"serve-{time.monotonic_ns()}.log")
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--data-dir", str(folder), "--workers", "2"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=bare_environment())
+    address = wait_for_line(process, log, r"Surebox is ready at (\S+)")
+    wait_for_line(process, log, "Admin key")
+    return process, Service(address, (folder / "admin.key").read_text().strip(), folder)
+
+
+def kill(*roles: str) -> Callable[[Soak], None]:
+    """A SIGKILL of the first process of these roles that there is."""
+
+    def strike(soak: Soak) -> None:
+        there = dict(reversed(list(processes(soak.process.pid))))
+        for role in roles:
+            if role in there:
+                there[role].kill()
+                return
+
+    return strike
+
+
+def kill_all(soak: Soak) -> None:
+    """The machine fails: nothing of it is told; the service is started again."""
+    soak.process.kill()
+    soak.process.wait()
+    time.sleep(2.0)
+    soak.process, soak.service = start(soak.folder)
+
+
+def read_only(soak: Soak) -> None:
+    """Storage can be read, not written, for a while."""
+    storage = str(soak.folder / "storage")
+    subprocess.run(["mount", "-o", "remount,bind,ro", storage], check=True)
+    soak.stop.wait(READ_ONLY_SECONDS)
+    subprocess.run(["mount", "-o", "remount,bind,rw", storage], check=True)
+
+
+FAULTS: Final[dict[str, Callable[[Soak], None]]] = {
+    "a job's process": kill("batch child 1"),
+    "storage read-only": read_only,
+    "interactive process": kill("interactive child 1"),
+    "API": kill("API"),
+    "broker": kill("broker"),
+    "Postgres": kill("Postgres"),
+    "batch worker": kill("batch"),
+    "all": kill_all,
+}
+
+
+@contextmanager
+def storage_of_its_own(folder: Path) -> Iterator[bool]:
+    """Storage mounted on itself, so that it can be made read-only; False where nothing can be mounted."""
+    storage = str(folder / "storage")
+    mount = ["mount", "--bind", storage, storage]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        subprocess.run(["umount", "-l", storage], check=True)
+
+
+def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool) -> list[dict[str, float]]:
+    """Load, faults and samples for so long; without faults at the end."""
+    faults = cycle((name, strike) for name, strike in FAULTS.items() if mounted or strike is not read_only)
+    load = threading.Thread(target=soak.work, daemon=True)
+    load.start()
+    rows, striking = [], threading.Thread()
+    due = soak.begun + fault_seconds
+    while (now := time.monotonic()) < soak.begun + seconds:
+        rows.append(sample(soak))
+        if due <= now < soak.begun + seconds - fault_seconds and not striking.is_alive():
+            name, strike = next(faults)
+            soak.faults.append((now - soak.begun, name))
+            print(f"{now - soak.begun:.0f} s: {name}", flush=True)
+            striking = threading.Thread(target=strike, args=(soak,))
+            striking.start()
+            due = now + fault_seconds
+        time.sleep(max(0.0, SAMPLE_SECONDS - (time.monotonic() - now)))
+    if striking.ident is not None:
+        striking.join()
+    soak.stop.set()
+    load.join()
+    return rows
+
+
+def losses(soak: Soak) -> list[str]:
+    """What was accepted and is not there, or failed for a fault of ours."""
+    lost = []
+    for job_id, method in soak.accepted.items():
+        job = soak.ended(job_id)
+        problem = str((job.get("error") or {}).get("type", ""))
+        if "id" not in job or any(word in problem for word in OURS):
+            lost.append(f"{method} {job_id}: {problem or job}")
+    for path in soak.kept:
+        answer = soak.ask("GET", path, [])
+        if answer.status_code != httpx.codes.OK:
+            lost.append(f"{path}: {answer.status_code}")
+        elif path.startswith("/v1/releases/") and answer.json()["state"] == "published":
+            data = soak.ask("GET", f"{path}/data", [], params={"format": "csv"})
+            lost += [] if data.status_code == httpx.codes.OK else [f"{path}/data: {data.status_code}"]
+    return lost
+
+
+def draw(rows: list[dict[str, float]], faults: list[tuple[float, str]], path: Path) -> None:
+    """Memory, file descriptors, disk, rows and latency over time; faults as lines."""
+    from docs.plots import FAINT, picture
+
+    panels = {"MB": "memory, MB", "fds": "file descriptors", "MB on disk": "disk, MB", "rows": "rows", "ms": "ms"}
+    with picture(path, "What the service holds over time, faults as lines", size=(8, 11), grid=(5, 1)) as axes:
+        for place, (prefix, title) in zip(axes, panels.items(), strict=True):
+            names = sorted({name for row in rows for name in row if name.startswith(prefix + " ")})
+            names = [name for name in names if prefix != "MB" or not name.startswith("MB on disk ")]
+            for name in names:
+                points = [(row["seconds"] / 60, row[name]) for row in rows if name in row]
+                place.plot(*zip(*points, strict=True), label=name.removeprefix(prefix + " "), linewidth=0.9)
+            for at, _ in faults:
+                place.axvline(at / 60, color=FAINT, linewidth=0.6, zorder=0)
+            place.set_title(title)
+            if prefix in {"ms", "rows"}:
+                place.set_yscale("log")
+            place.legend(fontsize=6, ncols=2, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes[-1].set_xlabel("minutes")
+
+
+def main() -> None:
+    """One run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--fault-seconds", type=float, default=60.0)
+    parser.add_argument("--csv", type=Path, default=Path("soak.csv"))
+    parser.add_argument("--picture", type=Path, default=None)
+    asked = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-"))) / "data"
+        soak = Soak(folder, *start(folder))
+        mounted = stack.enter_context(storage_of_its_own(folder))
+        try:
+            rows = run(soak, seconds=asked.seconds, fault_seconds=asked.fault_seconds, mounted=mounted)
+            lost = losses(soak)
+        finally:
+            soak.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                soak.process.wait(60)
+            soak.process.send_signal(signal.SIGKILL)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with asked.csv.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
+    if asked.picture is not None:
+        draw(rows, soak.faults, asked.picture)
+    print(f"{len(soak.accepted)} jobs accepted, {len(soak.kept)} datasets and releases, {len(soak.faults)} faults, ")
+    print(f"{soak.repeated} requests repeated; refused: {soak.refused}; storage faults: {mounted}; lost: {lost}")
+    assert not lost, lost
+
+
+if __name__ == "__main__":
+    main()
