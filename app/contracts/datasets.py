@@ -23,6 +23,14 @@ class ColumnType(StrEnum):
 NUMERIC = frozenset({ColumnType.INTEGER, ColumnType.NUMBER})
 
 
+class TypeSource(StrEnum):
+    """Where the type of a column comes from."""
+
+    DECLARED = "declared"
+    FILE = "file"
+    DATA = "data"
+
+
 class FileFormat(StrEnum):
     """Formats a dataset can be uploaded in."""
 
@@ -84,6 +92,13 @@ class DatasetColumn(Contract):
     type: ColumnType = Field(description="As it was inferred, or as it was given.")
     missing: int = Field(description="Rows without a value.")
     distinct: int = Field(description="Different values, missing not counted.")
+    type_from: TypeSource | None = Field(
+        default=None,
+        description=(
+            "`declared` by `type` of the upload, the `file`'s own (Parquet), or inferred from the `data`, where one "
+            "record can change it. Null: read before this was kept."
+        ),
+    )
 
 
 class NumericSummary(Contract):

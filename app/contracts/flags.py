@@ -63,6 +63,14 @@ class Flag(StrEnum):
             "digits of the column's range."
         ),
     )
+    TYPES_FROM_DATA = (
+        "types-from-data",
+        (
+            "Types of columns were inferred from the data: one record can make whole numbers numbers, or days text, "
+            "and the release shows which. The warning `types_inferred` lists the columns; declared types (`type` at "
+            "upload) show nothing."
+        ),
+    )
     MEANS = (
         "means-inside-boxes",
         (

@@ -91,6 +91,13 @@ class WarningCode(StrEnum):
             "than k of their box did."
         ),
     )
+    TYPES_INFERRED = (
+        "types_inferred",
+        (
+            "Job and release: types of columns were inferred from the data, and one record can change them. Declare "
+            "them at upload by `type`."
+        ),
+    )
     K_OF_ONE = ("k_of_one", "Boxes, job and release: k is 1, so a box may be one record's.")
     LINKAGE = (
         "linkage",

@@ -18,6 +18,7 @@ import pytest
 
 from app.errors import SureboxError
 from tests.methods.in_process import Bench
+from tests.methods.versioned import K, Versions, people
 
 FAR = 1.0e7  # ends of domains
 _names = count()
@@ -301,3 +302,86 @@ def _shape(folder: Path, table: Table, income: float, case: dict[str, Any]) -> n
     boxes = found[0].unique("box").sort("box").filter((pl.col("income_hi") < FAR) & (pl.col("income_lo") > -FAR))
     widths = [np.log(1e-3 + (boxes[f"{n}_hi"] - boxes[f"{n}_lo"]).to_numpy()) for n in ("income", "age")]
     return np.array([np.log(1.0 + boxes.height), *(float(w.mean()) if len(w) else 0.0 for w in widths)])
+
+
+def test_groups_of_a_condensed_release_do_not_follow_one_far_value(
+    tmp_path: Path, scale: int, figures: Callable[..., None]
+) -> None:
+    """Under the same draws all rows are the same but those of the groups that hold a moved record.
+
+    With plain deviations the unit of a column went with its farthest value, and all groups with the unit.
+    """
+    rng = np.random.default_rng(23)
+    rows, changed = 0, 0
+    for _ in range(4 * scale):
+        table = random_table(rng)
+        other, who = moved(table, rng, [str(rng.choice(["income", "age", "hours"]))])
+        asked = {
+            "method": "condensation", "dataset_id": "t", "columns": ["income", "age", "hours"], "k": table.k,
+            "keep": ["id"],
+        }  # fmt: skip
+        one, two = (_condensed(tmp_path, each, asked) for each in (table, other))
+        different = sum(a != b for a, b in zip(one.rows(), two.rows(), strict=True))
+        assert one["id"].equals(two["id"]), "the same records are in the same groups"
+        assert different <= len(who) * (2 * table.k), "no group but that of a moved record"
+        rows, changed = rows + one.height, changed + different
+    figures(rows=rows, changed=changed)
+    assert 0 < changed < rows / 2, "the groups of moved records do change: their moments are published"
+
+
+def test_the_record_of_rank_k_may_change_all_groups(tmp_path: Path) -> None:
+    """The control: what is not among the outermost decides."""
+    table = random_table(np.random.default_rng(5))
+    values = table.frame["income"].to_numpy().copy()
+    values[np.argsort(values)[-table.k :]] *= 30.0
+    asked = {"method": "condensation", "dataset_id": "t", "columns": ["income", "age"], "k": table.k, "keep": ["id"]}
+    one = _condensed(tmp_path, table, asked)
+    two = _condensed(tmp_path, Table(table.frame.with_columns(pl.Series("income", values)), table.k, False), asked)
+    assert not one["id"].equals(two["id"])
+
+
+def _condensed(folder: Path, table: Table, asked: dict[str, Any]) -> pl.DataFrame:
+    place = folder / str(next(_names))
+    place.mkdir()
+    bench = Bench(place)
+    bench.dataset("t", table.frame)
+    return bench.run(asked, seed=3).rows()
+
+
+@pytest.mark.parametrize("demand", [{"l": 5}, {"alpha": 0.3}, {"l": 5, "person": "who"}], ids=["l", "alpha", "persons"])
+def test_whether_a_version_shows_what_changed_does_not_follow_the_outermost_sensitive_values(
+    tmp_path: Path, demand: dict[str, Any], scale: int, figures: Callable[..., None]
+) -> None:
+    """A box shows today's rows where they have enough sensitive values: the k - 1 outermost count as the k-th here too.
+
+    To a small town came others, and the k - 1 sickest of all live there: alike or all different, these made the town's
+    box show or wait.
+    """
+    shown = 0
+    for seed in range(2 * scale):
+        draw = np.random.default_rng([31, seed])
+        base, crowd = ill(draw, seed, "abc", 160), ill(draw, seed + 50, "abc", 160).with_columns(pl.col("who") + 1_000)
+        before, after = ill(draw, seed, "d", 8), ill(draw, seed + 100, "d", 13)
+        tables = []
+        for far in (np.full(K - 1, 9_999), 9_000 + np.arange(K - 1)):
+            place = tmp_path / str(next(_names))
+            place.mkdir()
+            versions = Versions(
+                place, base.vstack(before), columns=["town"], domains={}, keep=[], sensitive=["sick"], **demand
+            )
+            sick = pl.Series("sick", np.concatenate([np.arange(9) % 3, far]))
+            versions.add(base.vstack(crowd).vstack(after.with_columns(sick)))
+            tables.append(versions.tables[-1].sort("box").drop("town_set"))
+            shown += tables[-1].height > versions.tables[0].height
+        assert tables[0].equals(tables[1])
+    figures(versions=4 * scale, shown=shown)
+    assert shown > 0
+
+
+def ill(draw: np.random.Generator, seed: int, towns: str, rows: int) -> pl.DataFrame:
+    """People of some towns with one of six illnesses each."""
+    return people(seed, rows).with_columns(
+        pl.Series("town", [towns[n % len(towns)] for n in range(rows)]),
+        pl.Series("sick", draw.permutation(np.arange(rows) % 6)),
+        pl.Series("who", 5_000 * ord(towns[0]) + np.arange(rows)),
+    )

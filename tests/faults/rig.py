@@ -17,7 +17,15 @@ from psycopg.rows import dict_row
 
 from app.auth.keys import create_key
 from app.contracts.base import new_id
-from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
+from app.contracts.datasets import (
+    ColumnType,
+    DatasetColumn,
+    FileFormat,
+    NumericSummary,
+    Profile,
+    ReadOptions,
+    TypeSource,
+)
 from app.db.repositories import datasets
 from app.db.session import Database
 from app.embedded.broker import free_port
@@ -205,7 +213,12 @@ class Rig:
             names = ("age", "hours")
             profile = Profile(
                 rows=DATASET_ROWS,
-                columns=[DatasetColumn(name=name, type=ColumnType.INTEGER, missing=0, distinct=70) for name in names],
+                columns=[
+                    DatasetColumn(
+                        name=name, type=ColumnType.INTEGER, missing=0, distinct=70, type_from=TypeSource.DECLARED
+                    )
+                    for name in names
+                ],
                 numeric={name: NumericSummary(finite_minimum=0, finite_maximum=99, infinite=0) for name in names},
             )
             key = f"datasets/{dataset_id}/data.parquet"

@@ -12,6 +12,9 @@ from tests.methods.asking import released, succeed, upload
 WAGE = [{"kind": "mean", "of": ["wage"]}]
 
 
+TYPES = ["wage:number", "age:integer", "rich:boolean", "town:integer"]
+
+
 def people(rows: int = 400) -> pl.DataFrame:
     rng = np.random.default_rng(2)
     wage = np.round(rng.lognormal(2, 0.6, rows), 2)
@@ -22,7 +25,7 @@ def people(rows: int = 400) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def dataset_id(client: httpx.Client) -> str:
-    return str(upload(client, people().write_csv())["id"])
+    return str(upload(client, people().write_csv(), type=TYPES)["id"])
 
 
 def ask(client: httpx.Client, dataset_id: str, **change: Any) -> dict[str, Any]:
@@ -96,7 +99,7 @@ def test_what_is_not_published_is_said_to_the_job_alone(client: httpx.Client, da
     job = ask(client, dataset_id, l=1, sensitive=["rich"])
     assert codes(client, job) == ({"values_certain": "/spec/sensitive/0"}, set())
     half = people().with_columns(pl.when(pl.col("age") > 50).then(pl.col("wage")))
-    job = ask(client, str(upload(client, half.write_csv())["id"]), missing="drop", k=3)
+    job = ask(client, str(upload(client, half.write_csv(), type=TYPES)["id"]), missing="drop", k=3)
     assert job["result"]["dropped"] > 200
     assert codes(client, job) == ({"most_records_left_out": "/spec/missing"}, set())
 

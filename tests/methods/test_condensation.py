@@ -64,7 +64,7 @@ def test_nothing_public_tells_of_groups(client: httpx.Client) -> None:
     for part in ("", "/statistics", "/provenance"):
         names, _ = names_and_numbers(client.get(f"/v1/releases/{job['release_id']}{part}").json())
         assert not {"groups", "smallest_group", "largest_group", "records", "dropped"} & names
-    assert client.get(f"/v1/releases/{job['release_id']}").json()["flags"] == ["reproducible"]
+    assert client.get(f"/v1/releases/{job['release_id']}").json()["flags"] == ["types-from-data", "reproducible"]
 
 
 def test_a_given_seed_makes_the_release_reproducible(client: httpx.Client) -> None:

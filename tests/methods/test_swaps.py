@@ -129,7 +129,7 @@ def test_every_run_and_generation_is_told_and_the_bound_holds(client: httpx.Clie
 def test_public_parts_say_nothing_of_places_rules_or_people(client: httpx.Client, spec: dict[str, Any]) -> None:
     job = succeed(client, spec)
     release = client.get(f"/v1/releases/{job['release_id']}").json()
-    assert set(release["flags"]) == {"parameter-values-swapped", "records-not-anonymous"}
+    assert set(release["flags"]) == {"parameter-values-swapped", "records-not-anonymous", "types-from-data"}
     assert client.get(f"/v1/releases/{job['release_id']}/statistics").json() == {"statistics": []}
     for part in ("", "/provenance", "/statistics"):
         text = client.get(f"/v1/releases/{job['release_id']}{part}").text

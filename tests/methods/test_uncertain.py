@@ -120,7 +120,9 @@ def test_columns_flags_and_order(client: httpx.Client) -> None:
     assert [column["type"] for column in release["columns"]] == ["number"] * 8 + ["string", "number"]
     rows = released(client, job)
     assert rows.columns == [*own, "id", "k"]
-    assert set(release["flags"]) == {"scales-per-record", "zero-scale", "kept-columns-not-counted", "reproducible"}
+    assert set(release["flags"]) == {
+        "scales-per-record", "zero-scale", "kept-columns-not-counted", "reproducible", "types-from-data"
+    }  # fmt: skip
     order = np.array([int(name[1:]) for name in rows["id"].to_list()])
     assert abs(np.corrcoef(order, np.arange(len(order)))[0, 1]) < 0.3, "rows do not stand in the order of the records"
     assert dict(zip(rows["id"], rows["k"], strict=True)) == dict(zip(frame["id"], frame["k"], strict=True))

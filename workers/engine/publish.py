@@ -31,6 +31,7 @@ from app.releases.publishing import Certifier, Decision, decide, publish_reviewe
 from app.settings import Settings
 from app.storage.protocol import Storage
 from workers.engine.families import Recognised, join_family
+from workers.engine.inferred_types import with_inferred_types
 from workers.engine.provenance import Published, record
 from workers.engine.resources import WorkerResources
 from workers.methods.outcome import DatasetDraft, Outcome, ReleaseDraft
@@ -76,6 +77,7 @@ class Stored:
 
 def store(claimed: Claim, outcome: Outcome, *, storage: Storage, settings: Settings) -> Stored:
     """Store what is too large for a row, under its checksum."""
+    outcome = with_inferred_types(outcome, claimed.inputs.dataset)
     release = None if outcome.release is None else _store_release(claimed, outcome.release, storage=storage)
     dataset = None if outcome.dataset is None else _store_dataset(claimed, outcome.dataset, storage=storage)
     return Stored(outcome, _store_result(claimed, outcome, storage=storage, settings=settings), release, dataset)

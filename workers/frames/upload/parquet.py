@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from app.contracts.datasets import NUMERIC, ColumnType, Profile, ReadOptions
+from app.contracts.datasets import NUMERIC, ColumnType, Profile, ReadOptions, TypeSource
 from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
 from workers.frames.upload import parquet_types
 from workers.frames.upload.building import ARROW_TYPES, build_column
@@ -62,7 +62,8 @@ def read_parquet(
         converters = [
             _Converter(name, kind, column, options) for name, kind, column in zip(names, kinds, types, strict=True)
         ]
-        with TableSink(sink, names, types) as table:
+        sources = [_source(name, kind, options) for name, kind in zip(names, kinds, strict=True)]
+        with TableSink(sink, names, types, sources) as table:
             for batch in _batches(file, names):
                 for piece in budget.pieces(batch):
                     table.write([c.convert(array) for c, array in zip(converters, piece.columns, strict=True)])
@@ -171,6 +172,14 @@ def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> lis
             break
     found = [_settled(f.type, unsure=f.name in some, fits=f.name not in misfits) for f in schema]
     return [options.type.get(f.name, column) for f, column in zip(schema, found, strict=True)]
+
+
+def _source(name: str, kind: pa.DataType, options: ReadOptions) -> TypeSource:
+    """Where the type of a column comes from; of a column without values it is the file's for want of one."""
+    if name in options.type:
+        return TypeSource.DECLARED
+    depends = parquet_types.must_look(kind) or pa.types.is_null(parquet_types.value_type(kind))
+    return TypeSource.DATA if depends else TypeSource.FILE
 
 
 def _as_expected(array: pa.Array) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile, TypeSource
 from workers.frames.upload.building import ARROW_TYPES
 
 Tick = Callable[[float], None]
@@ -56,13 +56,15 @@ class TableSink:
     ----------
     path
         Where to write.
-    names, types
-        The columns.
+    names, types, sources
+        The columns, and where each type comes from.
     """
 
-    def __init__(self, path: Path, names: Sequence[str], types: Sequence[ColumnType]) -> None:
+    def __init__(
+        self, path: Path, names: Sequence[str], types: Sequence[ColumnType], sources: Sequence[TypeSource]
+    ) -> None:
         self._path = path
-        self._names, self._types = tuple(names), tuple(types)
+        self._names, self._types, self._sources = tuple(names), tuple(types), tuple(sources)
         self._schema = pa.schema([pa.field(n, ARROW_TYPES[t]) for n, t in zip(names, types, strict=True)])
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", compression_level=1)
         self._held: list[pa.RecordBatch] = []
@@ -132,8 +134,8 @@ class TableSink:
         """
         distinct = _count_distinct(self._path, self._names, tick)
         columns = tuple(
-            DatasetColumn(name=name, type=column_type, missing=int(missing), distinct=distinct[name])
-            for name, column_type, missing in zip(self._names, self._types, self._missing, strict=True)
+            DatasetColumn(name=name, type=kind, missing=int(missing), distinct=distinct[name], type_from=source)
+            for name, kind, missing, source in zip(self._names, self._types, self._missing, self._sources, strict=True)
         )
         numeric = {name: numbers.summary() for name, numbers in self._numbers.items()}
         return Profile(rows=self._rows, columns=columns, numeric=numeric)

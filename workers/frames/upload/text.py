@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.contracts.datasets import ColumnType, Profile, ReadOptions
+from app.contracts.datasets import ColumnType, Profile, ReadOptions, TypeSource
 from app.errors import FieldError, InvalidError, UnreadableError, meant
 from workers.frames.upload.building import build_column
 from workers.frames.upload.cells import Bytes, CellReader, Cells
@@ -88,7 +88,8 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
     tokens = MissingTokens(options.missing)
     notation = Notation.of(options)
     survey, rows, types = _survey(reader, options, tokens, notation, tick)
-    with TableSink(sink, reader.names, types) as table:
+    sources = [TypeSource.DECLARED if name in options.type else TypeSource.DATA for name in reader.names]
+    with TableSink(sink, reader.names, types, sources) as table:
         for cells in _leading(reader, rows):
             tokens.mark(cells)
             if not notation.is_plain:

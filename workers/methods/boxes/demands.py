@@ -42,7 +42,7 @@ def demands(
     return BoxConstraints(
         diversity=spec.l or 0,
         kept=kept,
-        codes=_sensitive(path, spec, rows, persons, types),
+        codes=sensitive_codes(path, spec, rows, persons, types),
         values=np.ascontiguousarray(values),
         apart=np.array(list(spec.epsilon.values()), dtype=np.float64),
         closeness=spec.t,
@@ -68,12 +68,21 @@ def ordered(spec: BoxesSpec, name: str, column: ColumnType) -> bool:
     return kind_of(spec, name, column) is not ColumnKind.NOMINAL
 
 
-def _sensitive(
+def sensitive_codes(
     path: Path, spec: BoxesSpec, rows: NDArray[np.int64], persons: Codes | None, types: Mapping[str, ColumnType]
 ) -> NDArray[np.int32]:
-    """Codes of the sensitive columns in the order of their values, shape (M, columns); -1 where missing.
+    """Codes of the sensitive columns in the order of their values.
 
-    Values that have an order come winsorized, as all that decides: the outermost count as one value.
+    Parameters
+    ----------
+    path, spec, rows, persons, types
+        As of `demands`.
+
+    Returns
+    -------
+    ndarray of int32, shape (M, columns)
+        -1 where missing. Values that have an order come winsorized, as all that decides: the outermost count as one
+        value.
     """
     codes = np.empty((len(rows), len(spec.sensitive)), dtype=np.int32)
     for index, (name, found) in enumerate(zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True)):

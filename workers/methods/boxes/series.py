@@ -50,7 +50,7 @@ BASE: Final = "base_release_id"
 #: Flags of a base that its series bears too.
 _INHERITED: Final = (
     Flag.REPRODUCIBLE, Flag.REPEATED, Flag.TIGHT_BOUNDS, Flag.SNUG_BOUNDS, Flag.OUTER_BOUNDS_FROM_DATA,
-    Flag.CODEBOOK_FROM_DATA, Flag.RARE_RECORDS_DISMISSED,
+    Flag.CODEBOOK_FROM_DATA, Flag.TYPES_FROM_DATA, Flag.RARE_RECORDS_DISMISSED,
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from workers.frames.columns import numeric_columns
 from workers.frames.generalized import Meanings, kept_together
 from workers.frames.originals import Originals
 from workers.methods.boxes.columns import Shown
+from workers.methods.boxes.demands import sensitive_codes
 from workers.methods.boxes.requests import left_out
 from workers.methods.boxes.series import (
     Later,
@@ -69,7 +70,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
         persons=None if persons is None else persons[inside],
         least_values=spec.l or 0,
         largest_share=1.0 if spec.alpha is None else spec.alpha,
-        sensitive=[_sensitive(data, path, name, inside, kept=name in spec.keep) for name in spec.sensitive],
+        sensitive=_sensitive(job, spec, inside, persons),
         by_class=spec.count_keep and bool(spec.keep),
     )
     shown = renewed((released.of_row, theirs), (places[inside], mine[inside]), boxes=number, asked=asked)
@@ -105,10 +106,25 @@ def _waits(shown: Renewed, *, boxes: int) -> tuple[Warning, ...]:
     return (warning(WarningCode.MOST_CHANGES_WAIT, detail, "/spec/previous_release_id"),)
 
 
-def _sensitive(data: Path, released: Path, name: str, inside: NDArray[np.int64], *, kept: bool) -> Sensitive:
-    """Values of a sensitive column today, and of the rows that were published where it is one that they have."""
-    if not kept:
-        return Sensitive(coded_columns(data, [name])[0].codes[inside].astype(np.int64))
+def _sensitive(
+    job: JobContext, spec: BoxesSpec, inside: NDArray[np.int64], persons: NDArray[np.int64] | None
+) -> list[Sensitive]:
+    """Sensitive columns: as they were published where they are kept, else winsorized, as all that decides is.
+
+    Whether a box shows what changed is published: the outermost values, raw, would make it hang on one of them.
+    """
+    data, released = job.dataset_path(), job.release_path(PREVIOUS)
+    types = {column.name: column.type for column in job.datasets["dataset_id"].columns}
+    whose = None if persons is None else persons[inside].astype(np.int32)
+    codes = sensitive_codes(data, spec, inside, whose, types).astype(np.int64)
+    return [
+        _published_sensitive(data, released, name, inside) if name in spec.keep else Sensitive(codes[:, index])
+        for index, name in enumerate(spec.sensitive)
+    ]
+
+
+def _published_sensitive(data: Path, released: Path, name: str, inside: NDArray[np.int64]) -> Sensitive:
+    """Values of a kept column today, and of the rows that were published."""
     numbered = kept_together([data, released], [name])
     missing = [coded_columns(path, [name])[0].codes < 0 for path in (data, released)]
     mine, theirs = (np.where(one, -1, found) for one, found in zip(missing, numbered, strict=True))

@@ -2,19 +2,23 @@
 
 Notation
 --------
-x : (N, n), records in the columns' units; y = x / U, U (n,) the columns' standard deviations (1 where constant).
+x : (N, n), records in the columns' units; U : (n,), units of the columns, see `units`; y = x / U.
+w : (N, n), records as groups see them: values beyond the k-th from either end of a column count as that one; w / U.
 group : (N,), each of at least k records: a random record and its k - 1 nearest among those left, again and again; the
-    last fewer than k join the group whose mean is nearest.
+    last fewer than k join the group whose mean is nearest. Distances and these means are those of w / U.
 m, C : mean and covariance of a group in scaled space (divisor: its size), C = sum_i lambda_i v_i v_i^T.
 pseudo-record : m + sum_i u_i v_i, u_i uniform on [-1/2, 1/2] sqrt(12 lambda_i), which has variance lambda_i.
 
 Source: Aggarwal, Yu 2004 (EDBT, sections 2 and 2.1), the baseline of AG. Departures: distances are taken in units of
-standard deviations, as in AG section II; which record begins a group is drawn, never read off the order of the input,
+standard deviations, as in AG section II, and between winsorized records: plain ones would let a single far value decide
+which groups all others are in, and the made-up records would tell it (science.md section 10). Moments within a group
+are those of the values as they are. Which record begins a group is drawn, never read off the order of the input,
 and pseudo-records come in random order. The pseudo-records of a group are drawn alike: which of them bears the kept
 cells of which record is drawn too, so that pairing them tells no more than the group does. In a column in which a group
 agrees, its pseudo-records agree too and publish the value, as any box of k equal values does.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -24,11 +28,15 @@ from surebox_verify.core.moments import check_records
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 from workers.algorithms.core.errors import InfeasibleKError
+from workers.algorithms.core.ladder import rung_from
+from workers.algorithms.core.winsorized import winsorized
 from workers.algorithms.uncertain.condensation.kernels import gather
 
 Stage: TypeAlias = Literal["groups", "records"]
 
 STEP_VISITED: Final = 30_000_000  # records visited in a step
+_TAIL = 0.005  # share of the records at either end whose distance does not count
+_SMALLEST = 1e-74  # a deviation below this is none: squares of what is scaled by it would overflow
 _BATCH = 4096  # groups whose records are made at once
 _WIDE = 32  # columns from which groups are looked at one by one: their matrices are large, and numpy's loops short
 _CELLS = 4_000_000  # cells of covariance matrices held at once
@@ -71,6 +79,7 @@ class CondensationState:
     """Groups made so far, then pseudo-records made so far; used up by its step."""
 
     x: FloatArray
+    seen: FloatArray
     unit: FloatArray
     k: int
     seeds: IntArray
@@ -107,11 +116,12 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> CondensationState:
         raise ValueError(msg)
     if k > len(x):
         raise InfeasibleKError(k, len(x))
-    spread = x.std(axis=0)
+    unit = units(x, k)
     nothing = np.zeros(0, dtype=np.int64)
     return CondensationState(
         x=x,
-        unit=np.where(spread > 0.0, spread, 1.0),
+        seen=winsorized(x, k) / unit,
+        unit=unit,
         k=k,
         seeds=rng.permutation(len(x)).astype(np.int64),
         groups=0,
@@ -122,6 +132,37 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> CondensationState:
         made=0,
         z=np.empty((0, x.shape[1])),
     )
+
+
+def units(x: FloatArray, k: int) -> FloatArray:
+    """Units of the columns: winsorized standard deviations, on the ladder of scales.
+
+    Parameters
+    ----------
+    x : (N, n), finite.
+    k : least size of a group.
+
+    Returns
+    -------
+    (n,) float64, positive; 1 for a column in which fewer than k records differ from the others.
+
+    Notes
+    -----
+    Of values beyond the m-th from either end, m the larger of k and 0.5 % of the records, only that they lie there
+    counts; where that leaves a constant column m is k. So the k - 1 outermost may lie anywhere, and any other record
+    moves a unit by a rung at most, rarely: a unit is in all distances. Fewer than 2 k records are one group, whose own
+    moments are published: plain deviations say no more, and decide nothing but along which axes its records are made.
+    """
+    one_group = len(x) < 2 * k
+    spread = _deviations(x if one_group else winsorized(x, max(k, math.ceil(_TAIL * len(x)))))
+    if not one_group and not (spread > _SMALLEST).all():
+        spread = np.where(spread > _SMALLEST, spread, _deviations(winsorized(x, k)))
+    return np.array([rung_from(float(one)) if one > _SMALLEST else 1.0 for one in spread])
+
+
+def _deviations(x: FloatArray) -> FloatArray:
+    """Standard deviations; 0, and not what rounding makes of it, for a constant column."""
+    return np.where(x.max(axis=0) > x.min(axis=0), x.std(axis=0), 0.0)
 
 
 def step(state: CondensationState, rng: np.random.Generator, *, visited: int = STEP_VISITED) -> CondensationState:
@@ -181,7 +222,7 @@ def result(state: CondensationState, rng: np.random.Generator) -> Condensed:
 def _tree(state: CondensationState) -> Search:
     """Records without a group, in blocks: built anew whenever half of them are gone."""
     rows = state.seeds[state.group[state.seeds] < 0]  # in drawn order: equal distances are decided by nothing else
-    y = state.x[rows] / state.unit
+    y = state.seen[rows]
     tree = blocks(y, np.ones(y.shape[1]), _BLOCK)
     place = np.empty_like(tree.order)
     place[tree.order] = np.arange(len(rows))
@@ -228,7 +269,7 @@ def _gathered(state: CondensationState) -> CondensationState:
     group = state.group
     rest = np.flatnonzero(group < 0)
     if len(rest):
-        y = state.x / state.unit
+        y = state.seen
         counts = np.bincount(group[group >= 0], minlength=state.groups)
         means = np.stack(
             [np.bincount(group[group >= 0], y[group >= 0, j], state.groups) / counts for j in range(y.shape[1])], axis=1
