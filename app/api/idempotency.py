@@ -19,6 +19,7 @@ from typing import Annotated, Final
 
 from fastapi import Header
 
+from app.auth.principal import Principal
 from app.db.repositories import idempotency as rows
 from app.db.repositories.idempotency import KeyState
 from app.db.session import Connection, Database
@@ -61,6 +62,15 @@ class Replay:
     resource_id: str
     status: int
     answered: bool
+
+
+def named_by(principal: Principal, key: str) -> str:
+    """The name under which a key is kept: keepers have theirs together, every other API key has its own.
+
+    Whether a key stands for the same request is an answer about that request: shared, a keeper's `upload-march` would
+    tell any other API key of the owner whether a table that it guesses is the keeper's. No key has a blank.
+    """
+    return key if principal.is_keeper else f"{principal.key_id} {key}"
 
 
 def fingerprint(*parts: object) -> str:

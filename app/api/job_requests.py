@@ -15,6 +15,7 @@ from app.api.idempotency import (
     complete,
     fingerprint,
     given_back,
+    named_by,
     reserve,
 )
 from app.api.job_views import shown_job
@@ -104,7 +105,7 @@ def _take(asked: JobRequest) -> Reservation | Replay | None:
         database=asked.resources.database,
         settings=asked.resources.settings,
         owner=asked.principal.owner,
-        key=asked.key,
+        key=named_by(asked.principal, asked.key),
         fingerprint=fingerprint(METHODS[asked.spec.method].kind, asked.body),
         now=asked.resources.clock(),
     )

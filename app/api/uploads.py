@@ -15,6 +15,7 @@ from app.api.idempotency import (
     complete,
     fingerprint,
     given_back,
+    named_by,
     reserve,
     withdraw,
 )
@@ -101,7 +102,7 @@ def _take(asked: UploadRequest, described: Described, staged: Staged) -> Reserva
         database=asked.resources.database,
         settings=asked.resources.settings,
         owner=asked.principal.owner,
-        key=asked.key,
+        key=named_by(asked.principal, asked.key),
         fingerprint=fingerprint(
             "dataset",
             staged.sha256,

@@ -52,6 +52,13 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
     ]
 
 
+_WEIGHED: Final = (
+    "series of weighed releases (`survey_weight`, `rare_records: weigh`) are not built yet. What else you want to know "
+    "ask of the release itself (`POST /v1/releases/{release_id}/statistics`), or publish one release with all columns "
+    "and statistics: its weights are published once of the same data"
+)
+
+
 def _unusable(base: ReleaseInput) -> str | None:
     """Why nothing can be made from a release."""
     if base.method != "boxes":
@@ -63,7 +70,7 @@ def _unusable(base: ReleaseInput) -> str | None:
     if base.state is not ReleaseState.PUBLISHED:
         return f"it is {base.state}: a series is made from what is published, publish it first"
     weighed = base.spec.get("survey_weight") is not None or base.spec.get("rare_records") == RareRecords.WEIGH
-    return "series of weighed releases (`survey_weight`, `rare_records: weigh`) are not built yet" if weighed else None
+    return _WEIGHED if weighed else None
 
 
 def inherited(spec: BoxesSpec, base: ReleaseInput) -> dict[str, Any]:

@@ -143,6 +143,42 @@ def test_the_weighted_truth_lies_in_every_guaranteed_range(
     assert ranges > 200 * scale
 
 
+@pytest.mark.parametrize(("bounds", "missing"), [("tight", "pattern"), ("tight", "drop"), ("snug", "pattern")])
+def test_with_missing_values_too_the_truth_lies_in_every_range(
+    tmp_path: Path, bounds: str, missing: str, scale: int, figures: Callable[..., None]
+) -> None:
+    """Statistics are of the records that have the values; who gave one up is seen by what is published of the row."""
+    bench, ranges, wrong = Bench(tmp_path), 0, []
+    draw = np.random.default_rng([24, ord(bounds[0]), ord(missing[0])])
+    for number in range(len(SPREADS) * scale):
+        whole = table(draw, list(SPREADS)[number % len(SPREADS)], rows=40).with_columns(
+            id=pl.int_range(40, dtype=pl.Int64)
+        )
+        frame = whole.with_columns(
+            pl.when(pl.Series(draw.random(40) < share)).then(None).otherwise(pl.col(name)).alias(name)
+            for name, share in (("x", 0.25), ("n", 0.15))
+        )
+        bench.dataset(f"m{number}", frame)
+        done = bench.run({
+            "method": "boxes", "dataset_id": f"m{number}", "columns": ["x", "n", "g", "h"], "survey_weight": "w",
+            "statistics": STATISTICS, "domains": {"x": [-1e6, 1e6]}, "k": (2, 3, 5)[number % 3], "bounds": bounds,
+            "missing": missing, "keep": ["id"], "suppress_at_most": 0.9,
+            "nominal": {"g": {"values": GROUPS}, "h": {"values": ["u", "v"]}},
+            **({"grid": {"x": 0.5, "n": 2.0}} if bounds == "snug" else {}),
+        })  # fmt: skip
+        rows = frame.join(done.rows().select("id", "x_lo", "n_lo"), on="id").with_columns(
+            pl.when(pl.col(f"{name}_lo").is_null()).then(None).otherwise(pl.col(name)).alias(name)
+            for name in ("x", "n")
+        )
+        for one in done.result["statistics"]:
+            there = rows.drop_nulls(one["of"])
+            ranges += one["guaranteed"] is not None
+            wrong += [(number, each) for each in outside(there, [one])] if len(there) else []
+    figures(ranges=ranges, wrong=len(wrong))
+    assert wrong == []
+    assert ranges > 50 * scale
+
+
 def test_the_verifier_agrees_with_what_is_published(tmp_path: Path) -> None:
     """Also about the core of marked releases, and of records with missing values."""
     bench, draw = Bench(tmp_path), np.random.default_rng(5)
@@ -257,7 +293,7 @@ def test_weights_of_boxes_are_published_once_of_the_same_data(client: httpx.Clie
     assert any("weights of boxes were published" in one["detail"] for one in release["findings"])
 
 
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [2, 3, 5])
 def test_ranges_of_a_census_hold_its_weighted_truth(
     tmp_path: Path, real_data: Path, k: int, figures: Callable[..., None]
 ) -> None:

@@ -56,7 +56,8 @@ def test_all_that_is_not_said_is_the_bases() -> None:
         ({"method": "uncertain"}, {}, "/base_release_id", "uncertain"),
         ({"state": ReleaseState.DRAFT}, {}, "/base_release_id", "publish it first"),
         ({"state": ReleaseState.WITHDRAWN}, {}, "/base_release_id", "withdrawn"),
-        ({"survey_weight": "w"}, {}, "/base_release_id", "weighed"),
+        ({"survey_weight": "w"}, {}, "/base_release_id", "POST /v1/releases/{release_id}/statistics"),
+        ({"rare_records": "weigh"}, {}, "/base_release_id", "one release with all columns"),
         ({"dataset_id": None, "base_release_id": "rel_0"}, {}, "/base_release_id", "rel_0"),
     ],
 )

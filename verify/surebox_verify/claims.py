@@ -14,11 +14,13 @@ import pyarrow as pa
 from surebox_verify.certificate import Certificate
 from surebox_verify.core.types import FloatArray, IntArray
 from surebox_verify.findings import CORE
+from surebox_verify.other_methods import Unboxed
 from surebox_verify.overlaps import Layout, overlapping
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, weight_columns
 from surebox_verify.sensitive import Sensitive
 
 _SIDES: Final = ("lo", "hi", "set")
+_MOMENTS: Final = ("mean", "deviation", "correlation")
 _ROUNDED: Final = 1e-9
 _MOST_BOXES: Final = 20_000  # of which every two are held against each other
 _MOST_CLASSES: Final = 50_000_000  # of boxes and kept classes together
@@ -92,12 +94,14 @@ def claims(held: Held) -> Claims:
     if held.said.get("method") == "boxes" and "box" not in held.table.column_names:
         problems.append("columns: the file has no 'box', which says what is one box")
     elif held.said.get("method") == "boxes":
-        problems += [*_wrong_boxes(held), *_wrong_flags(held), *_wrong_statistics(held)]
+        problems += [*_wrong_boxes(held), *_wrong_flags(held), *_wrong_statistics(held), *_wrong_weighing(held)]
         sensitive = Sensitive(held.table, held.of_row, held.said)
         problems += sensitive.problems()
         beyond += [*_beyond(held), *sensitive.beyond_the_file()]
-    elif held.said.get("k") is not None:
-        beyond.append(f"k of {held.said['k']}: the records are not in the file")
+    else:
+        other = Unboxed(held.table, held.said, held.certificate.flags, held.certificate.statistics)
+        problems += other.problems()
+        beyond += other.beyond_the_file()
     return Claims(tuple(problems), tuple(beyond))
 
 
@@ -339,6 +343,39 @@ def _wrong_statistics(held: Held) -> Iterator[str]:
             yield f"dismiss_at_most: {at_most} published, {outside:g} of the rows are not of the core"
 
 
+def _wrong_weighing(held: Held) -> Iterator[str]:
+    """What weights are said to follow from, in a form that nothing has; the boxes that are left out are not there."""
+    said, weighs = held.said.get("weighed_by"), held.said.get("rare_records") == "weigh"
+    if weighs != (said is not None):
+        what, are = "nothing" if said is None else "moments", "are" if weighs else "are not"
+        yield f"weighed_by: {what} published, boxes {are} weighed"
+    if said is not None and weighs:
+        yield from _wrong_moments(held, said)
+
+
+def _wrong_moments(held: Held, said: Mapping[str, Any]) -> Iterator[str]:
+    """Moments that no boxes have, or of other columns and statistics."""
+    names, asked = held.said.get("columns") or (), held.said.get("statistics") or ()
+    try:
+        mean, deviation, rho = (np.asarray(said[name], dtype=np.float64) for name in _MOMENTS)
+        one, prices = float(said["uncertainty_of_one_record"]), said.get("prices")
+        strange = prices is not None and not all(np.isfinite(float(price)) for each in prices for price in each)
+    except (KeyError, TypeError, ValueError):
+        yield "weighed_by: it lacks what every weighed release has"
+        return
+    size = len(mean) if any(f"{name}_set" in held.table.column_names for name in names) else len(names)
+    if (mean.shape, deviation.shape, rho.shape) != ((size,), (size,), (size, size)):
+        yield "weighed_by: moments of other columns"
+    elif not (np.isfinite(mean).all() and (deviation >= 0.0).all() and one >= 0.0):
+        yield "weighed_by: a deviation or an uncertainty is below 0, or a mean is none"
+    elif not (np.allclose(rho, rho.T) and np.allclose(np.diag(rho), 1.0) and (np.abs(rho) <= 1.0 + _ROUNDED).all()):
+        yield "weighed_by: correlations that no data have"
+    elif any(float(f"{each:.1e}") != each for each in (*deviation, one)):
+        yield "weighed_by: a deviation or an uncertainty has more than two digits"
+    if strange or (prices is not None and len(prices) != len(asked)):
+        yield "weighed_by: prices of other statistics, or some that are no numbers"
+
+
 def _beyond(held: Held) -> Iterator[str]:
     """What is claimed of boxes and no file can show."""
     said = held.said
@@ -346,6 +383,8 @@ def _beyond(held: Held) -> Iterator[str]:
         yield f"that k counts persons ({said['person']!r}); rows were counted, and a person may have several"
     if said.get("bounds") in ("tight", "snug"):
         yield f"that bounds are `{said['bounds']}`: what lies at or near them are records that the file does not have"
+    if said.get("weighed_by") is not None:
+        yield "that weights follow from `weighed_by`: it is about all boxes, those that are left out among them"
     if said.get("survey_weight") is not None:
         yield "the design weights of single records; ranges are about those that the boxes have"
     if held.boxes is None:

@@ -36,6 +36,7 @@ from surebox_verify.released.boxes import (
 )
 from surebox_verify.released.codebooks import codebooks_of
 from surebox_verify.released.files import format_of, numbers, whole
+from surebox_verify.released.formats import difference
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
 #: What reading and computing answer a damaged file with.
@@ -140,11 +141,11 @@ def verify(
     if recompute and data:
         try:
             with np.errstate(all="ignore"):  # what is not as certified may overflow anything
-                checked = _recomputed(*_easiest(data), certificate)
+                checked = _recomputed(data, certificate)
         except (UndefinedStatisticError, *_UNREAD) as error:
             unchecked.append(f"statistics: {error}")
     by_finding = {each: [one for one in checked.statistics if one.finding is each] for each in Finding}
-    unchecked += [] if checked.unread is None else [checked.unread]
+    unchecked += checked.unread
     problems += checked.claims.problems
     problems += [f"{one.name}: {one.reason} follows from the data file" for one in by_finding[Finding.CONTRADICTED]]
     unchecked += [f"{one.name}: this version cannot compute it" for one in by_finding[Finding.NOT_CHECKED]]
@@ -162,7 +163,7 @@ class _Checked:
 
     statistics: Sequence[StatisticFinding] = field(default_factory=list)
     claims: Claims = field(default_factory=Claims)
-    unread: str | None = None
+    unread: Sequence[str] = ()
 
 
 def _is_certified(name: str, data: bytes, certificate: Certificate) -> bool:
@@ -207,25 +208,42 @@ def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
     return min(data.items(), key=lambda item: not item[0].endswith(".parquet"))
 
 
-def _recomputed(name: str, data: bytes, certificate: Certificate) -> _Checked:
-    """All that is published again, from the data file and what the certificate says of its columns; the core last."""
-    published, of_core = certificate.statistics, [about_core(each) for each in certificate.statistics]
-    boxes, core, unread = None, None, None
-    if certificate.parameters.get("method") == "boxes":
-        try:
-            boxes, core = _boxes(name, data, certificate)
-        except _UNREAD as error:  # the rest can be checked all the same
-            unread = error
+def _other_rows(data: Mapping[str, bytes], certificate: Certificate) -> Claims:
+    """Files that do not hold the rows of the one that is computed from; and those of which it cannot be told."""
+    wrong, unread = [], []
+    if len(data) > 1 and certificate.rows is not None:
+        first, raw = _easiest(data)
+        for name, other in data.items():
+            try:
+                unlike = difference((raw, format_of(first)), (other, format_of(name)), certificate.columns)
+            except UnreadableError as error:
+                unread.append(f"{name}: {error}")
+                continue
+            if unlike is not None:
+                wrong.append(f"{name}: {unlike} than {first}")
+    return Claims(tuple(wrong), tuple(unread))
+
+
+def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> _Checked:
+    """All that is published again, from a data file and what the certificate says of its columns; the core last."""
+    name, raw = _easiest(data)
+    others = _other_rows(data, certificate)
+    boxes, core, unread = None, None, list(others.beyond_the_file)
     file_format = format_of(name)
-    table = whole(data, file_format)
-    told = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
-    needed = (each for each in (*published, *of_core) if each is not None and each.get("kind") in KINDS)
-    if unread is not None and (file_format == "parquet" or any(_to_be_read(each, name) for each in needed)):
-        return _Checked(claims=told, unread=f"statistics: {unread}")
     try:
-        return _Checked(_judged(boxes, core, certificate), told)
+        if certificate.parameters.get("method") == "boxes":
+            boxes, core = _boxes(name, raw, certificate)
+    except _UNREAD as error:  # the rest can be checked all the same
+        unread.append(f"statistics: {error}")
+    table = whole(raw, file_format)
+    told = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
+    told = replace(told, problems=(*told.problems, *others.problems))
+    if len(unread) > len(others.beyond_the_file):
+        return _Checked(claims=told, unread=unread)
+    try:
+        return _Checked(_judged(boxes, core, certificate), told, unread)
     except (UndefinedStatisticError, *_UNREAD) as error:
-        return _Checked(claims=told, unread=f"statistics: {error}")
+        return _Checked(claims=told, unread=[*unread, f"statistics: {error}"])
 
 
 def _judged(
@@ -275,12 +293,6 @@ def _again(
     questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
     computed = finished(computing(boxes, questions, meaning, codebooks_of(boxes, parameters, verbatim=True)))
     return {id(each): one for each, one in zip(asked, computed, strict=True)}
-
-
-def _to_be_read(published: Mapping[str, Any], name: str) -> bool:
-    """Whether a statistic says anything that the data file is read for; one from before may lack what it could say."""
-    said = published.get("guaranteed"), published.get("domain_may_be_empty")
-    return said != (None, None) or (published["kind"] == "domain_mean" and format_of(name) == "parquet")
 
 
 def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBoxes, BoolArray | None]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from surebox_verify.envelope import UnreadableError
 
 _SET = "_set"
-_ESCAPE = "'"  # before a name that a spreadsheet would run as a formula
+ESCAPE = "'"  # before a name that a spreadsheet would run as a formula
 
 
 def format_of(name: str) -> str:
@@ -44,11 +44,11 @@ def names_in(data: bytes, file_format: str) -> list[str]:
         if file_format == "ndjson":
             first = data[: data.find(b"\n") + 1] or data
             return list(ndjson.read_json(pa.BufferReader(first)).column_names)
-        parse = csv.ParseOptions(delimiter=_delimiter(data) if file_format == "csv.excel" else ",")
-        names = csv.open_csv(pa.BufferReader(_unpacked(data, file_format)), parse_options=parse).schema.names
-        return [name.removeprefix(_ESCAPE) if file_format == "csv.excel" else name for name in names]
+        parse = csv.ParseOptions(delimiter=delimiter_of(data) if file_format == "csv.excel" else ",")
+        names = csv.open_csv(pa.BufferReader(unpacked(data, file_format)), parse_options=parse).schema.names
+        return [name.removeprefix(ESCAPE) if file_format == "csv.excel" else name for name in names]
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        raise _unreadable(error) from None
+        raise unreadable(error) from None
 
 
 def numbers(data: bytes, file_format: str, names: Sequence[str], *, flags: Sequence[str] = ()) -> pa.Table:
@@ -68,7 +68,7 @@ def numbers(data: bytes, file_format: str, names: Sequence[str], *, flags: Seque
     try:
         table = _READERS[file_format](data, names, flags)
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        raise _unreadable(error) from None
+        raise unreadable(error) from None
     missing = [name for name in (*names, *flags) if name not in table.column_names]
     if missing:
         msg = f"the file has no column {missing[0]!r}"
@@ -95,12 +95,12 @@ def whole(data: bytes, file_format: str) -> pa.Table:
                 return file.read()
         if file_format == "ndjson":
             return ndjson.read_json(pa.BufferReader(data))
-        delimiter = _delimiter(data) if file_format == "csv.excel" else ","
+        delimiter = delimiter_of(data) if file_format == "csv.excel" else ","
         parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        table = csv.read_csv(pa.BufferReader(_unpacked(data, file_format)), parse_options=parse)
-        return table.rename_columns([name.removeprefix(_ESCAPE) for name in table.column_names])
+        table = csv.read_csv(pa.BufferReader(unpacked(data, file_format)), parse_options=parse)
+        return table.rename_columns([name.removeprefix(ESCAPE) for name in table.column_names])
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        raise _unreadable(error) from None
+        raise unreadable(error) from None
 
 
 def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) -> pa.Table:
@@ -156,7 +156,7 @@ def _parquet(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Tabl
 def _csv(data: bytes, names: Sequence[str], flags: Sequence[str], delimiter: str = ",") -> pa.Table:
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
-    shown = {name: name if name in there else _ESCAPE + name for name in (*names, *flags)}
+    shown = {name: name if name in there else ESCAPE + name for name in (*names, *flags)}
     kinds = {each: pa.bool_() if name in flags else pa.float64() for name, each in shown.items() if each in there}
     sets = [each for name, each in shown.items() if name.endswith(_SET) and each in kinds]
     kinds |= dict.fromkeys(sets, pa.string())
@@ -184,25 +184,27 @@ def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table
     return ndjson.read_json(pa.BufferReader(data), parse_options=options)
 
 
-def _delimiter(data: bytes) -> str:
+def delimiter_of(data: bytes) -> str:
     """What separates names in a header that has all of them in quotes."""
     header = re.match(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"(.)', data, re.DOTALL)
     found = header.group(1).decode("latin-1") if header else ","
     return found if found in ",;\t" else ","
 
 
-def _unpacked(data: bytes, file_format: str) -> bytes:
+def unpacked(data: bytes, file_format: str) -> bytes:
+    """A file without what packs it."""
     return gzip.GzipFile(fileobj=io.BytesIO(data)).read() if file_format == "csv.gz" else data
 
 
-def _unreadable(error: Exception) -> UnreadableError:
+def unreadable(error: Exception) -> UnreadableError:
+    """What is answered where a reader of a format gives up."""
     return UnreadableError(f"the data file cannot be read ({type(error).__name__})")
 
 
 _READERS = {
     "parquet": _parquet,
     "csv": _csv,
-    "csv.gz": lambda data, names, flags: _csv(_unpacked(data, "csv.gz"), names, flags),
-    "csv.excel": lambda data, names, flags: _csv(data, names, flags, _delimiter(data)),
+    "csv.gz": lambda data, names, flags: _csv(unpacked(data, "csv.gz"), names, flags),
+    "csv.excel": lambda data, names, flags: _csv(data, names, flags, delimiter_of(data)),
     "ndjson": _ndjson,
 }
