@@ -126,16 +126,16 @@ def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) 
             parse = ndjson.ParseOptions(explicit_schema=schema if texts else None)
             size = ndjson.ReadOptions(block_size=max(1 << 20, data.find(b"\n") * 4))
             return ndjson.read_json(pa.BufferReader(data), read_options=size, parse_options=parse)
-        return _csv_rows(_unpacked(data, file_format), texts, _delimiter(data) if file_format == "csv.excel" else ",")
+        return _csv_rows(unpacked(data, file_format), texts, delimiter_of(data) if file_format == "csv.excel" else ",")
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        raise _unreadable(error) from None
+        raise unreadable(error) from None
 
 
 def _csv_rows(data: bytes, texts: Sequence[str], delimiter: str) -> pa.Table:
     """The rows of a CSV file; an empty field is missing, an empty text stands in quotes."""
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
-    plain = {name.removeprefix(_ESCAPE): name for name in there}
+    plain = {name.removeprefix(ESCAPE): name for name in there}
     kinds = {shown: pa.string() for name, shown in plain.items() if name in texts or name.endswith(_SET)}
     types = csv.ConvertOptions(
         column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
