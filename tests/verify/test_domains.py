@@ -116,7 +116,7 @@ def test_a_domain_said_to_be_empty_that_is_not_is_contradicted(draft: ReleaseDra
 
 
 def test_what_claims_little_is_not_checked_either_where_boxes_cannot_be_read(draft: ReleaseDraft) -> None:
-    """From before, a mean of nobody said nothing. Sets are read from Parquet only: k, bounds and layout were not seen."""
+    """From before, a mean of nobody said nothing. Sets are read from Parquet only: bounds were not seen."""
     (one,) = [each for each in published(draft) if each["values"] == ["none"]]
     silent = {name: one[name] for name in one if name != "domain_may_be_empty"} | {"guaranteed": None, "inner": None}
     report = verified(draft, [silent], "csv")
