@@ -15,6 +15,8 @@ installation = typer.Typer(help="Which database and storage belong together.", n
 publishing = typer.Typer(help="Whether releases are published at the moment.", no_args_is_help=True)
 cli.add_typer(installation, name="installation")
 cli.add_typer(publishing, name="publishing")
+storage = typer.Typer(help="Whether files in storage are sealed, and under which key.", no_args_is_help=True)
+cli.add_typer(storage, name="storage")
 
 
 @installation.command("adopt")
@@ -106,3 +108,36 @@ def confirm(data_dir: AnyDataDir = None) -> None:
     with opened(data_dir) as (settings, database):
         held = confirm_publishing(database=database, storage=open_storage(settings))
     say("Releases are published again." if held else "Nothing was held.")
+
+
+@storage.command("status")
+def storage_status(data_dir: AnyDataDir = None) -> None:
+    """Count the files in storage by what they are sealed under."""
+    from app.installation.sealing import census, sealed_storage
+    from app.storage.sealed import Seal
+
+    with opened(data_dir) as (settings, _):
+        seals = census(sealed_storage(settings))
+    typer.echo(f"{seals[Seal.PRESENT]} sealed under SUREBOX_STORAGE_KEY")
+    typer.echo(f"{seals[Seal.PREVIOUS]} sealed under SUREBOX_PREVIOUS_STORAGE_KEY")
+    typer.echo(f"{seals[Seal.UNKNOWN]} sealed under another key")
+    typer.echo(f"{seals[Seal.NONE]} not sealed")
+
+
+@storage.command("seal")
+def seal(
+    *,
+    undo: Annotated[bool, typer.Option("--undo", help="Open all files instead, with every process stopped.")] = False,
+    data_dir: AnyDataDir = None,
+) -> None:
+    """Seal under SUREBOX_STORAGE_KEY what is sealed under the previous key or not at all, while the service runs."""
+    from app.installation.sealing import open_all, seal_all, sealed_storage
+
+    with opened(data_dir) as (settings, database):
+        ours = sealed_storage(settings)
+        count = (open_all if undo else seal_all)(database=database, storage=ours)
+    say(f"{count} files were written again.")
+    if undo:
+        say("Unset SUREBOX_STORAGE_KEY before you start the service.")
+    else:
+        say("Housekeeping writes publications again; `surebox storage status` shows what is left.")

@@ -327,6 +327,12 @@ class StorageUnavailableError(UnavailableError):
     status, code = 503, "storage-unavailable"
 
 
+class StorageDamagedError(SureboxError):
+    """A stored object is not what was written."""
+
+    code = "storage-damaged"
+
+
 class AttemptsExhaustedError(SureboxError):
     """The job's worker was lost too often."""
 

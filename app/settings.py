@@ -37,6 +37,17 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("STORAGE_URL", "SUREBOX_STORAGE_URL"),
         description="Where bytes lie: file:<folder> or s3://<bucket>/<prefix>.",
     )
+    storage_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="What is stored is sealed under it (AES-256-GCM); without it storage holds files as they are.",
+    )
+    previous_storage_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="While SUREBOX_STORAGE_KEY is being changed, the other one: what it has sealed is opened too.",
+    )
+    storage_sealed_only: bool = Field(
+        default=False, description="Refuse stored files that are not sealed; once `surebox storage seal` has run."
+    )
     s3_endpoint: str | None = Field(default=None, description="Endpoint of an S3 service other than AWS.")
     s3_allow_http: bool = Field(default=False, description="Allow an S3 endpoint without TLS.")
     server_secret: SecretStr = Field(
@@ -220,6 +231,7 @@ class Settings(BaseSettings):
 #: Settings that are secrets or hold one: each may be in a file, which its variable with `_FILE` behind it names.
 SECRETS = (
     "database_url", "redis_url", "server_secret", "previous_server_secret", "s3_access_key_id", "s3_secret_access_key",
+    "storage_key", "previous_storage_key",
 )  # fmt: skip
 
 

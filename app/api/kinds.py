@@ -47,6 +47,8 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "too-much-work": ("The owner's jobs of 24 hours take too long together.", "Ask again later, or for less."),
     "storage-full": ("The service has no room for files.", "Delete what you do not need; tell the operator."),
     "storage-unavailable": ("The service's storage cannot be read or written.", "Ask again later; tell the operator."),
+    "storage-damaged": ("A sealed file in storage was changed, cut off or exchanged, or its key is not known.",
+                        "The operator looks for `storage.damaged` in the log; restore the file from a backup."),
     "unavailable": ("A part of the service is down or busy.", "Ask again after as long as `Retry-After` says."),
     "attempts-exhausted": ("The workers of the job died again and again.",
                            "Ask again with less data or fewer columns; tell the operator."),

@@ -3,7 +3,8 @@
 The database is read in one snapshot. Files are linked (or copied, or, in a bucket, listed) before and after it: what a
 row of the snapshot names is caught by the second pass, or, if it was removed meanwhile, by the first. If a file that
 rows still name is missed all the same, it is done once more. Files never change, but for those of publications, which
-erasing rewrites: the second pass takes them again.
+erasing rewrites: the second pass takes them again. Sealed files are copied as they lie in storage; the key that opens
+them is not in the backup, only what tells it from others.
 """
 
 import json
@@ -35,7 +36,7 @@ from app.installation.manifest import (
 from app.processes.private import write_private
 from app.releases.entries import PREFIX as PUBLICATIONS
 from app.settings import Settings
-from app.storage.factory import open_storage
+from app.storage.factory import open_storage, storage_keys
 from app.storage.protocol import Storage
 
 #: What is in a backup, of all that storage has: neither the trash nor the id, which a restore writes itself.
@@ -75,7 +76,7 @@ def backup(
     copies = settings.storage_url.startswith("file:") if copy is None else copy
     try:
         installation = check(database=database, storage=storage)
-        made = _Backup(folder, database=database, storage=storage, copies=copies)
+        made = _Backup(folder, database=database, storage=open_storage(settings, as_stored=True), copies=copies)
         for _ in range(_ATTEMPTS):
             manifest = made.attempt(settings, installation, admin_key)
             if manifest is not None:
@@ -179,7 +180,9 @@ def _take(folder: Path) -> None:
 
 def _write_secrets(settings: Settings, folder: Path, admin_key: str) -> dict[str, str]:
     """The service's secrets and signing keys; their digests."""
+    keys = storage_keys(settings)
     secrets = {
+        "storage_keys": [] if keys is None else list(keys.names),
         "server_secret": settings.server_secret.get_secret_value(),
         "previous_server_secret": settings.previous_server_secret.get_secret_value(),
         "admin_key": admin_key,

@@ -18,6 +18,7 @@ from app.errors import CannotStartError, UnavailableError
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
+from app.storage.sealed import MAGIC, Seal, SealedStorage
 
 #: Where in storage the id is.
 MARK: Final = "installation/id"
@@ -45,6 +46,8 @@ def check(*, database: Database, storage: Storage) -> str:
         known = _known(connection)
     marked = read_mark(storage)
     if marked == known.id:
+        if isinstance(storage, SealedStorage) and storage.seal_of(MARK) is not Seal.PRESENT:
+            put_mark(storage, MARK, installation_id=known.id)
         return known.id
     if marked is not None or known.storage_marked_at is not None:
         raise CannotStartError(_differ(known, marked))
@@ -111,11 +114,22 @@ def confirm_publishing(*, database: Database, storage: Storage) -> bool:
 
 
 def read_mark(storage: Storage, key: str = MARK) -> str | None:
-    """The id in storage."""
+    """The id in storage.
+
+    Raises
+    ------
+    CannotStartError
+        It is sealed, and there is no key.
+    """
     try:
-        return b"".join(storage.chunks(key, end=_LONGEST)).decode("ascii", "replace").strip()
+        mark = b"".join(storage.chunks(key, end=_LONGEST))
     except FileNotFoundError:
         return None
+    if mark.startswith(MAGIC):
+        raise CannotStartError(
+            "the files in the storage of STORAGE_URL are sealed: set SUREBOX_STORAGE_KEY to their key"
+        )
+    return mark.decode("ascii", "replace").strip()
 
 
 def put_mark(storage: Storage, key: str, *, installation_id: str) -> None:

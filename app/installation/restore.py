@@ -21,7 +21,7 @@ from app.installation.check import UNCONFIRMED, put_mark, read_mark, write_mark
 from app.installation.manifest import DATABASE, SECRETS, STORAGE, FileEntry, Manifest, faults, read_files, read_manifest
 from app.releases.entries import catch_up
 from app.settings import Settings
-from app.storage.factory import open_storage
+from app.storage.factory import open_storage, storage_keys
 from app.storage.protocol import TRASH, Storage
 
 _NAMED: Final = 5
@@ -78,13 +78,14 @@ def restore(
     """
     _check_secret(settings, folder)
     database, storage = Database(settings.database_url, pool_size=2), open_storage(settings)
+    as_stored = open_storage(settings, as_stored=True)
     try:
         lived_on = check_storage(storage, manifest)
         _empty(database, replace=replace)
         if not lived_on:
             put_mark(storage, UNCONFIRMED, installation_id=manifest.installation)
         say(f"Backup of {manifest.made_at}: {manifest.files} files, {sum(each.rows for each in manifest.tables)} rows.")
-        brought = sum(_bring(storage, folder, entry) for entry in read_files(folder))
+        brought = sum(_bring(as_stored, folder, entry) for entry in read_files(folder))
         say(f"{brought} files were missing in storage and are there again.")
         upgrade(settings.database_url, revision=manifest.revision)
         with database.unit_of_work() as unit:
@@ -111,7 +112,14 @@ def _because(manifest: Manifest) -> str:
 
 def _check_secret(settings: Settings, folder: Path) -> None:
     """Keys are stored under the secret, and secrets of data sealed by it: with another one the database is useless."""
-    kept = json.loads((folder / SECRETS).read_text(encoding="utf-8"))["server_secret"]
+    secrets = json.loads((folder / SECRETS).read_text(encoding="utf-8"))
+    kept, sealed_under = secrets["server_secret"], set(secrets.get("storage_keys", ()))
+    keys = storage_keys(settings)
+    if not sealed_under <= set(() if keys is None else keys.names):
+        raise CannotStartError(
+            "the files of the backup are sealed under other keys than SUREBOX_STORAGE_KEY and "
+            "SUREBOX_PREVIOUS_STORAGE_KEY: set them to what they were when it was made"
+        )
     given = [settings.server_secret.get_secret_value(), settings.previous_server_secret.get_secret_value()]
     if kept and kept not in given:
         raise CannotStartError(

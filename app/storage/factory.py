@@ -7,16 +7,50 @@ from app.errors import CannotStartError
 from app.settings import Settings
 from app.storage.local import LocalStorage
 from app.storage.protocol import Storage
+from app.storage.sealed import SealedStorage, StorageKeys
 
 
-def open_storage(settings: Settings) -> Storage:
+def open_storage(settings: Settings, *, as_stored: bool = False) -> Storage:
     """Open the storage at `settings.storage_url`: `file:<folder>` or `s3://<bucket>/<prefix>`.
+
+    Parameters
+    ----------
+    settings
+        They name it, and the key under which its objects are sealed.
+    as_stored
+        Whether to hand out objects as they lie there, sealed or not: for copying them.
 
     Raises
     ------
     CannotStartError
-        When the address names no storage we know, or its client is not installed.
+        When the address names no storage we know, its client is not installed, or a key is too short.
     """
+    keys = storage_keys(settings)
+    inner = _open_inner(settings)
+    if keys is None or as_stored:
+        return inner
+    return SealedStorage(inner, keys, sealed_only=settings.storage_sealed_only)
+
+
+def storage_keys(settings: Settings) -> StorageKeys | None:
+    """The keys that objects are sealed under; None where they are stored as they are.
+
+    Raises
+    ------
+    CannotStartError
+        When a key is too short, or is missing beside other settings that need it.
+    """
+    present, previous = settings.storage_key.get_secret_value(), settings.previous_storage_key.get_secret_value()
+    if present:
+        return StorageKeys(present, previous)
+    if previous or settings.storage_sealed_only:
+        raise CannotStartError(
+            "SUREBOX_PREVIOUS_STORAGE_KEY and SUREBOX_STORAGE_SEALED_ONLY need SUREBOX_STORAGE_KEY beside them"
+        )
+    return None
+
+
+def _open_inner(settings: Settings) -> Storage:
     address = urlsplit(settings.storage_url)
     if address.scheme == "file" and address.netloc in ("", "localhost"):
         return LocalStorage(Path(unquote(address.path)))

@@ -26,7 +26,7 @@ _MAX_KEY_CHARACTERS = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One object of a listing."""
+    """One object of a listing; `bytes` are those that it has in storage, sealed where it is."""
 
     key: str
     bytes: int

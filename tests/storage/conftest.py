@@ -6,6 +6,7 @@ import pytest
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
+from app.storage.sealed import SealedStorage, StorageKeys
 from tests.s3 import S3Server
 
 
@@ -30,7 +31,17 @@ def s3_storage(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     return open_storage(Settings(storage_url=url, s3_endpoint=s3_server.endpoint, s3_allow_http=True))
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture
+def local_sealed_storage(local_storage: Storage) -> Storage:
+    return SealedStorage(local_storage, StorageKeys("k" * 32))
+
+
+@pytest.fixture
+def s3_sealed_storage(s3_storage: Storage) -> Storage:
+    return SealedStorage(s3_storage, StorageKeys("k" * 32))
+
+
+@pytest.fixture(params=["local", "s3", "local_sealed", "s3_sealed"])
 def storage(request: pytest.FixtureRequest) -> Storage:
     found = request.getfixturevalue(f"{request.param}_storage")
     assert not list(found.list("staging/"))
