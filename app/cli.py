@@ -77,7 +77,7 @@ def serve(
     process, all data lies in one folder, and the admin key is written to admin.key in it. With DATABASE_URL, REDIS_URL
     and STORAGE_URL set, only the API runs.
     """
-    from app.embedded.launcher import listen
+    from app.embedded.listening import listen
 
     if is_external(load_settings()):
         if data_dir is not None or workers is not None:

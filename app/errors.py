@@ -333,6 +333,12 @@ class StorageDamagedError(SureboxError):
     code = "storage-damaged"
 
 
+class NotTrustedError(UnavailableError):
+    """A part of the service does not show a certificate that is trusted."""
+
+    status, code = 503, "not-trusted"
+
+
 class AttemptsExhaustedError(SureboxError):
     """The job's worker was lost too often."""
 

@@ -17,6 +17,7 @@ from app.api.middleware.authenticate import Authenticate
 from app.api.middleware.body_limit import BodyLimit
 from app.api.middleware.header_rules import HeaderRules
 from app.api.middleware.observe import Observe, Templates
+from app.api.middleware.operations import Operations
 from app.api.openapi import TITLE, VERSION, DescribedApi
 from app.api.rates import Rates
 from app.api.start import include_start
@@ -75,10 +76,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     problems.install(app)
     include_routes(app)
     include_docs(app)
-    include_start(app)
+    include_start(app, health=settings.operations_address is None)
     app.add_middleware(Authenticate)  # the last added is the outermost
     app.add_middleware(BodyLimit, max_bytes=settings.max_json_bytes)
     app.add_middleware(HeaderRules)
+    if settings.operations_address is not None:
+        app.add_middleware(Operations, port=settings.operations_address[1])
     app.add_middleware(Observe, templates=Templates(app), metrics=app.state.metrics)
     return app
 

@@ -1,14 +1,18 @@
 """The broker: queue names and sending an id. Only ids travel; the row in Postgres is the truth."""
 
+import os
 from functools import cached_property
 from typing import cast
+from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 from celery import Celery
 from kombu.exceptions import OperationalError
 from redis import Redis, RedisError
+from redis.connection import parse_url
 
-from app.errors import UnavailableError
+from app.errors import NotTrustedError, UnavailableError
+from app.processes.tls import certificate_fault
 from app.settings import Settings
 
 RUN_JOB = "surebox.run_job"
@@ -18,9 +22,24 @@ log = structlog.get_logger(__name__)
 
 def broker_url(redis_url: str) -> str:
     """Return the address as Celery spells it: redis-py says `unix://` to a socket, kombu `redis+socket://`."""
+    if redis_url.startswith("rediss://"):
+        return urlunsplit(urlsplit(redis_url)._replace(query=""))
     if not redis_url.startswith("unix://"):
         return redis_url
     return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=", 1)
+
+
+def tls_options(redis_url: str) -> dict[str, object] | None:
+    """Return how a `rediss://` address is to be trusted, as Celery takes it; None where there is no TLS.
+
+    kombu takes options of TLS from the address only in part, and none where it has none: what is not said is what
+    redis-py does, which trusts no certificate that it cannot check.
+    """
+    if not redis_url.startswith("rediss://"):
+        return None
+    options = parse_url(redis_url)  # type: ignore[no-untyped-call] # it says what redis-py itself would do
+    given = {name: value for name, value in options.items() if name.startswith("ssl_")}
+    return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **given}
 
 
 def make_celery(settings: Settings) -> Celery:
@@ -34,6 +53,7 @@ def make_celery(settings: Settings) -> Celery:
         task_serializer="json",
         accept_content=["json"],
         broker_connection_retry_on_startup=True,
+        broker_use_ssl=tls_options(settings.redis_url),
         broker_connection_timeout=1,
         broker_transport_options={
             "visibility_timeout": int(settings.visibility_timeout.total_seconds()),
@@ -74,13 +94,20 @@ class JobQueue:
 
         Raises
         ------
+        NotTrustedError
+            When its certificate is not trusted, or there is no telling.
         UnavailableError
             When it gives none within a second.
         """
+        authorities = (tls_options(self._settings.redis_url) or {}).get("ssl_ca_certs")
+        if authorities is not None and not os.access(str(authorities), os.R_OK):
+            raise NotTrustedError("the file of authorities of REDIS_URL (`ssl_ca_certs`) cannot be read")
         try:
             with Redis.from_url(self._settings.redis_url, socket_timeout=1, socket_connect_timeout=1) as client:
                 client.ping()
         except (RedisError, OSError) as error:
+            if fault := certificate_fault(error):
+                raise NotTrustedError(f"the broker's server {fault}", retry_after=5) from error
             raise UnavailableError("the broker cannot be reached; try again in a moment", retry_after=2) from error
 
     def depth(self, queue: str) -> int | None:

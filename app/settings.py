@@ -25,12 +25,12 @@ class Settings(BaseSettings):
     database_url: str = Field(
         default="postgresql://surebox@localhost/surebox",
         validation_alias=AliasChoices("DATABASE_URL", "SUREBOX_DATABASE_URL"),
-        description="Postgres, as a libpq URL.",
+        description="Postgres, as a libpq URL; with TLS `?sslmode=verify-full&sslrootcert=<file>`.",
     )
     redis_url: str = Field(
         default="redis://localhost:6379/0",
         validation_alias=AliasChoices("REDIS_URL", "SUREBOX_REDIS_URL"),
-        description="Redis-protocol broker; its content may be lost at any moment.",
+        description="Redis-protocol broker; with TLS `rediss://…?ssl_ca_certs=<file>`. Its content may be lost.",
     )
     storage_url: str = Field(
         default="file:.surebox/storage",
@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     )
     s3_endpoint: str | None = Field(default=None, description="Endpoint of an S3 service other than AWS.")
     s3_allow_http: bool = Field(default=False, description="Allow an S3 endpoint without TLS.")
+    s3_ca_file: Path | None = Field(
+        default=None, description="Certificates in PEM that sign that of the S3 service, beside the system's."
+    )
     server_secret: SecretStr = Field(
         default=SecretStr(""),
         description="API keys are stored as HMACs under it, secrets of data are sealed by it.",
@@ -204,6 +207,11 @@ class Settings(BaseSettings):
     warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_json: bool = Field(default=True, description="One JSON object per log line; false for reading by eye.")
+    operations_listen: str | None = Field(
+        default=None,
+        pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):\d{1,5}$",
+        description="`host:port` of the API's `/metrics` and `/readyz`: they are then 404 at its own port.",
+    )
     database_timeout_seconds: float = Field(
         default=4.0, gt=0, description="What Postgres has not answered the API by then is 503."
     )
@@ -221,6 +229,14 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments, then variables, then files that variables name."""
         return init_settings, env_settings, SecretFiles(settings_cls)
+
+    @property
+    def operations_address(self) -> tuple[str, int] | None:
+        """Host and port of `operations_listen`."""
+        if self.operations_listen is None:
+            return None
+        host, _, port = self.operations_listen.rpartition(":")
+        return host.strip("[]"), int(port)
 
     @property
     def visibility_timeout(self) -> timedelta:

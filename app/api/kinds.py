@@ -50,6 +50,8 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "storage-damaged": ("A sealed file in storage was changed, cut off or exchanged, or its key is not known.",
                         "The operator looks for `storage.damaged` in the log; restore the file from a backup."),
     "unavailable": ("A part of the service is down or busy.", "Ask again after as long as `Retry-After` says."),
+    "not-trusted": ("A server behind the service shows a certificate that is not trusted.",
+                    "The operator looks at the addresses, the certificates and their authorities."),
     "attempts-exhausted": ("The workers of the job died again and again.",
                            "Ask again with less data or fewer columns; tell the operator."),
     "time-limit": ("The job took longer than jobs may.", "Ask for less: fewer statistics, a faster search."),

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from typing import Final
 
 from fastapi import FastAPI
@@ -24,21 +25,24 @@ _DIGEST: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).deco
 _POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; frame-ancestors 'none'"
 
 
-def include_start(app: FastAPI) -> None:
-    """Serve the start at `/`."""
+def include_start(app: FastAPI, *, health: bool = True) -> None:
+    """Serve the start at `/`; `health` says whether its third door is at this address."""
+    open_doors = _DOORS if health else _DOORS[:2]
 
     @app.get("/", include_in_schema=False)
     async def get_start(request: Request) -> Response:
         root = request.scope.get("root_path", "").rstrip("/")
         vary = {"Vary": "Accept"}
         if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(_page(app.title, root), headers={**vary, "Content-Security-Policy": _POLICY})
-        doors = {name: root + path for name, path, _ in _DOORS}
+            return HTMLResponse(
+                _page(app.title, root, open_doors), headers={**vary, "Content-Security-Policy": _POLICY}
+            )
+        doors = {name: root + path for name, path, _ in open_doors}
         return JSONResponse({"name": app.title, "version": app.version, **doors}, headers=vary)
 
 
-def _page(title: str, root: str) -> str:
-    doors = "".join(f'<li><a href="{root}{path}">{_TITLES[name]}</a><br>{use}</li>' for name, path, use in _DOORS)
+def _page(title: str, root: str, open_doors: Sequence[tuple[str, str, str]]) -> str:
+    doors = "".join(f'<li><a href="{root}{path}">{_TITLES[name]}</a><br>{use}</li>' for name, path, use in open_doors)
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'

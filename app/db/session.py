@@ -17,7 +17,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.errors import InvalidError, StorageFullError, UnavailableError
+from app.errors import InvalidError, NotTrustedError, StorageFullError, UnavailableError
+from app.processes.tls import certificate_fault
 
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
 __all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
@@ -189,6 +190,8 @@ def _unavailable() -> Iterator[None]:
         if isinstance(error.orig, ReadOnlySqlTransaction):
             raise UnavailableError("the database takes no changes now; try again in a moment", retry_after=5) from error
         lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
+        if lost and (fault := certificate_fault(error)):
+            raise NotTrustedError(f"the database's server {fault}", retry_after=5) from error
         if lost:
             raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error
         if _holds_nul(error.orig):

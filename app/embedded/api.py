@@ -2,12 +2,15 @@
 
 import resource
 import socket
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, cast
 
 import uvicorn
 
+from app.embedded.listening import listen
 from app.embedded.protocol import Limits, ProblemProtocol
+from app.errors import CannotStartError
 from app.observability.logs import configure_logging
 from app.settings import get_settings
 
@@ -33,9 +36,21 @@ def serve_api(listener: socket.socket | int) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    bound = socket.socket(fileno=listener) if isinstance(listener, int) else listener
-    with bound:
-        uvicorn.Server(config).run(sockets=[bound])
+    with ExitStack() as open_sockets:
+        bound = open_sockets.enter_context(socket.socket(fileno=listener) if isinstance(listener, int) else listener)
+        sockets = [bound]
+        if settings.operations_address is not None:
+            sockets.append(open_sockets.enter_context(_listen_apart(bound, *settings.operations_address)))
+        uvicorn.Server(config).run(sockets=sockets)
+
+
+def _listen_apart(public: socket.socket, host: str, port: int) -> socket.socket:
+    """Bind the socket of the operations: its port tells it from the public one."""
+    if port in (0, public.getsockname()[1]):
+        raise CannotStartError(
+            f"SUREBOX_OPERATIONS_LISTEN names port {port}: name one of its own, other than that of the API"
+        )
+    return listen(host, port)
 
 
 def _allow_connections() -> None:

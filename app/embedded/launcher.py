@@ -1,6 +1,5 @@
 """`surebox serve` on one machine: two servers, the workers, housekeeping and the API as children of one process."""
 
-import http.client
 import os
 import signal
 import site
@@ -17,6 +16,7 @@ from types import FrameType
 
 from app.embedded.broker import BrokerServer
 from app.embedded.folder import DataFolder
+from app.embedded.listening import address, is_ready
 from app.embedded.logs import trim
 from app.embedded.postgres import PostgresServer
 from app.embedded.supervisor import Command, Supervisor
@@ -182,7 +182,8 @@ class Launcher:
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + READY_SECONDS
-        while not is_ready(self.listener):
+        where = get_settings().operations_address or self.listener.getsockname()[:2]
+        while not is_ready(*where):
             self.supervisor.look()
             if time.monotonic() > deadline:
                 raise CannotStartError(f"The service was not ready in {READY_SECONDS:g} s; see {self.folder.logs}.")
@@ -227,47 +228,6 @@ class Launcher:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Bind the socket of the API.
-
-    Raises
-    ------
-    CannotStartError
-        The port is in use or the host is not one of this machine.
-    """
-    try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.create_server(place[:2], family=family, backlog=1024)
-    except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", None)
-        reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else str(error)
-        raise CannotStartError(
-            f"Cannot listen at {host} port {port}: {reason}. Choose another --port (0: any free one) or --host."
-        ) from error
-    listener.set_inheritable(False)
-    return listener
-
-
-def address(listener: socket.socket) -> str:
-    """Return the URL of a bound socket."""
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def is_ready(listener: socket.socket) -> bool:
-    """Ask the API whether everything it needs is there."""
-    host, port = listener.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    connection = http.client.HTTPConnection(host, port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 def surebox(*arguments: str) -> list[str]:

@@ -14,6 +14,7 @@ from app.auth.principal import Scope
 from app.db.migrate import upgrade
 from app.db.session import Database
 from app.errors import CannotStartError
+from app.processes.tls import certificate_fault
 from app.settings import Settings
 
 #: What the server says, by a part of it that no version has changed, and what we say.
@@ -21,7 +22,6 @@ _REASONS: Final = {
     "password authentication failed": "the server refuses the password of user {user}",
     "no password supplied": "the server asks for a password of user {user}, and the address has none",
     "no pg_hba.conf entry": "the server does not let user {user} in from this machine, or not without TLS",
-    "certificate": "the server's certificate is not the one that is asked for",
     "does not exist": "the server has no database {dbname} or no user {user}",
     "starting up": "the server is starting; try again in a moment",
 }
@@ -74,6 +74,8 @@ def _explained(url: str) -> Iterator[None]:
         known = conninfo_to_dict(url)
         words = str(error)
         reason = next((said for sign, said in _REASONS.items() if sign in words), "nothing answers there")
+        if fault := certificate_fault(error):
+            reason = f"the server {fault}"
         where = f"{known.get('host') or 'localhost'} port {known.get('port') or 5432}"
         reason = reason.format(user=known.get("user", ""), dbname=known.get("dbname", ""))
         raise CannotStartError(f"The database of DATABASE_URL at {where} cannot be opened: {reason}.") from None

@@ -14,7 +14,8 @@ from app.contracts.log import LogAction
 from app.db.repositories import audit, installation
 from app.db.repositories.installation import Installation
 from app.db.session import Connection, Database
-from app.errors import CannotStartError, UnavailableError
+from app.errors import CannotStartError, NotTrustedError, UnavailableError
+from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
@@ -61,12 +62,15 @@ def check_at_start(settings: Settings) -> None:
     Raises
     ------
     CannotStartError
-        They are not of the same installation.
+        They are not of the same installation, or a server's certificate is not trusted.
     """
     database = Database(settings.database_url, pool_size=1)
     try:
         check(database=database, storage=open_storage(settings))
         _note_secret(database, settings)
+        JobQueue(settings).check()
+    except NotTrustedError as error:  # waiting does not mend it
+        raise CannotStartError(error.detail) from error
     except UnavailableError as error:
         log.warning("installation.unchecked", why=error.detail)
     finally:

@@ -69,9 +69,20 @@ def _open_s3(settings: Settings, *, bucket: str, prefix: str) -> Storage:
             endpoint=settings.s3_endpoint,
             allow_http=settings.s3_allow_http,
             credentials=_credentials(settings),
+            authorities=_authorities(settings.s3_ca_file),
         )
+    except ValueError as error:
+        raise CannotStartError(f"the client of S3 does not take its settings: {error}") from error
     except ImportError as error:
         raise CannotStartError("S3 storage needs the extra: pip install 'surebox[s3]'") from error
+
+
+def _authorities(path: Path | None) -> bytes | None:
+    """Who may sign the certificate of the S3 service, beside those that the system trusts."""
+    try:
+        return None if path is None else path.read_bytes()
+    except OSError as error:
+        raise CannotStartError(f"the file of SUREBOX_S3_CA_FILE cannot be read: {error.strerror}") from error
 
 
 def _credentials(settings: Settings) -> dict[str, str]:

@@ -13,11 +13,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.errors import StorageFullError, StorageUnavailableError
+from app.errors import NotTrustedError, StorageFullError, StorageUnavailableError
+from app.processes.tls import certificate_fault
 from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
 
 if TYPE_CHECKING:
     from obstore import WritableFile
+    from obstore.store import ClientConfig
 
 #: Size of a part: S3 takes at most 10,000 parts, so an object may have up to 80 GB.
 _PART_BYTES = 8 << 20
@@ -37,15 +39,19 @@ class S3Storage:
         endpoint: str | None = None,
         allow_http: bool = False,
         credentials: Mapping[str, str] | None = None,
+        authorities: bytes | None = None,
     ) -> None:
         from obstore.store import S3Store
 
         options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint}
         options |= credentials or {}
+        client: ClientConfig = {"allow_http": allow_http, "timeout": "60s", "connect_timeout": "5s"}
+        if authorities is not None:
+            client["root_certificate"] = authorities
         self._store = S3Store(
             bucket,
             prefix=prefix or None,
-            client_options={"allow_http": allow_http, "timeout": "60s", "connect_timeout": "5s"},
+            client_options=client,
             retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
             **options,
         )
@@ -169,4 +175,6 @@ def _translated() -> Iterator[None]:
             raise
         if any(code in str(error) for code in _FULL_CODES):
             raise StorageFullError("there is no room left in the storage; ask the operator for more room") from error
+        if fault := certificate_fault(error):
+            raise NotTrustedError(f"the storage's server {fault}", retry_after=5) from error
         raise StorageUnavailableError("the storage cannot be reached; try again in a moment", retry_after=5) from error

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def surebox(*arguments: str, cwd: Path = ROOT, **settings: str) -> "subprocess.CompletedProcess[str]":
     environment = bare_environment(PYTHONPATH=str(ROOT), **settings)
     command = [sys.executable, "-P", "-m", "app.cli", *arguments]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def assert_one_line(done: "subprocess.CompletedProcess[str]", *words: str) -> None:

@@ -26,8 +26,6 @@ _OBJECT: Final = re.compile(r"[a-z]{2,8}_[0-9a-f]{24}")
 _REFUSED: Final = frozenset({401, 403})
 _PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-#: The interactive documentation loads its scripts; nothing else has any.
-_DOCUMENTATION: Final = frozenset({"/docs"})
 _HEADERS: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 _POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 _UNCACHED: Final = (b"cache-control", b"no-store")
@@ -72,7 +70,7 @@ class Observe:
             nonlocal status, made
             if message["type"] == "http.response.start":
                 status, made = message["status"], _object_made(message.get("headers", []))
-                message["headers"] = _headers(scope["path"], message.get("headers", []), request_id)
+                message["headers"] = _headers(message.get("headers", []), request_id)
             await send(message)
 
         structlog.contextvars.clear_contextvars()
@@ -135,11 +133,11 @@ def _request_id(scope: Scope) -> bytes:
     return secrets.token_hex(8).encode()
 
 
-def _headers(path: str, given: list[tuple[bytes, bytes]], request_id: bytes) -> list[tuple[bytes, bytes]]:
+def _headers(given: list[tuple[bytes, bytes]], request_id: bytes) -> list[tuple[bytes, bytes]]:
     names = {name.lower() for name, _ in given}
     headers = [*given, (b"x-request-id", request_id), *_HEADERS]
     if b"cache-control" not in names:
         headers.append(_VALIDATED if b"etag" in names else _UNCACHED)
-    if path not in _DOCUMENTATION and _POLICY[0] not in names:  # browsers enforce every policy that is sent
+    if _POLICY[0] not in names:  # browsers enforce every policy that is sent
         headers.append(_POLICY)
     return headers
