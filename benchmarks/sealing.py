@@ -1,0 +1,51 @@
+"""What sealing costs: 100 MB into a folder and out of it, in parts as the API streams them, with and without a key.
+
+Each figure is the least of some runs, in seconds of the clock and of the processor.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from app.settings import Settings
+from app.storage.factory import open_storage
+from app.storage.protocol import CHUNK_BYTES, Storage
+
+MEGABYTES = 100
+RUNS = 5
+
+
+def main() -> None:
+    block = os.urandom(CHUNK_BYTES)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, key in (("as it is", ""), ("sealed", "k" * 32)):
+            settings = Settings(storage_url=f"file:{Path(folder, name[:2])}", storage_key=SecretStr(key))
+            storage = open_storage(settings)
+            written = least(lambda storage=storage: write(storage, block))
+            read = least(lambda storage=storage: sum(map(len, storage.chunks("staging/a"))))
+            ranged = least(lambda storage=storage: list(storage.chunks("staging/a", start=50_000_000, end=50_001_000)))
+            print(f"{name:9} upload {written}   download {read}   1 kB of it {ranged}")
+
+
+def write(storage: Storage, block: bytes) -> None:
+    with storage.writer("staging/a") as writer:
+        for _ in range(MEGABYTES):
+            writer.write(block)
+
+
+def least(work: Callable[[], object]) -> str:
+    clock, processor = [], []
+    for _ in range(RUNS):
+        began, spent = time.perf_counter(), time.process_time()
+        work()
+        clock.append(time.perf_counter() - began)
+        processor.append(time.process_time() - spent)
+    return f"{min(clock):.3f} s ({min(processor):.3f} CPU)"
+
+
+if __name__ == "__main__":
+    main()
