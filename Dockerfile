@@ -2,7 +2,8 @@
 # Two images from one source: `api` (no numeric stack) and `worker`. Every package is checked by its hash.
 #   docker build --target api --tag surebox-api .
 #   docker build --target worker --tag surebox-worker .
-ARG PYTHON=python:3.11-slim-bookworm
+# Pinned by digest where you build: --build-arg PYTHON=python:3.13-slim-bookworm@sha256:... (docs/hardening.md says how).
+ARG PYTHON=python:3.13-slim-bookworm
 
 FROM ${PYTHON} AS base
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONDONTWRITEBYTECODE=1

@@ -88,4 +88,4 @@ def _authorities(path: Path | None) -> bytes | None:
 def _credentials(settings: Settings) -> dict[str, str]:
     """Those that the settings name; without them the client looks where AWS tools do."""
     named = {"access_key_id": settings.s3_access_key_id, "secret_access_key": settings.s3_secret_access_key}
-    return {name: secret.get_secret_value() for name, secret in named.items() if secret is not None}
+    return {name: secret.get_secret_value() for name, secret in named.items() if secret}

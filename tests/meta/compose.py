@@ -8,7 +8,8 @@ import yaml
 from tests.meta.project import ROOT
 
 COMPOSE = ROOT / "docker-compose.yml"
-SECRETS = {"POSTGRES_PASSWORD": "aaaa1111", "REDIS_PASSWORD": "bbbb2222", "SUREBOX_SERVER_SECRET": "c" * 40}
+#: Where a container finds its secrets.
+SECRETS_FOLDER = "/run/secrets/"
 
 
 class UnsetError(Exception):
@@ -30,13 +31,16 @@ def interpolate(text: str, variables: dict[str, str]) -> str:
     return re.sub(pattern, value, text)
 
 
+def whole(variables: dict[str, str] | None = None) -> dict[str, Any]:
+    """The file, with variables filled in."""
+    made: dict[str, Any] = yaml.safe_load(interpolate(COMPOSE.read_text(), variables or {}))
+    return made
+
+
 def services(variables: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    """The services, with variables filled in (or as written)."""
-    text = COMPOSE.read_text()
-    if variables is not None:
-        text = interpolate(text, variables)
-    found: dict[str, dict[str, Any]] = yaml.safe_load(text)["services"]
-    return found
+    """The services, with variables filled in."""
+    made: dict[str, dict[str, Any]] = whole(variables)["services"]
+    return made
 
 
 def ours(variables: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,27 @@ from typer.main import get_command
 from app.cli import Queue as CliQueue
 from app.cli import cli
 from app.contracts.jobs import Queue
-from app.settings import Settings
+from app.settings import SECRETS as SETTINGS_SECRETS
+from app.settings import Settings, variables_of
 from tests.meta import compose
 from tests.meta.project import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMMANDS = get_command(cli).commands  # type: ignore[attr-defined]
-OURS = sorted(compose.ours(compose.SECRETS))
+SERVICES = compose.services()
+OURS = sorted(compose.ours())
+SECRETS = compose.whole()["secrets"]
+NETWORKS = compose.whole()["networks"]
+#: What each service may reach: the API alone is reached from outside, and nothing that holds or reads data gets out.
+REACHED = {
+    "postgres": {"database"},
+    "redis": {"broker"},
+    "migrate": {"database"},
+    "api": {"front", "operations", "database", "broker", "storage"},
+    "worker-interactive": {"database", "broker", "storage"},
+    "worker-batch": {"database", "broker", "storage"},
+    "housekeeping": {"database", "broker", "storage", "authority"},
+}
 
 
 def option(command: list[str], name: str) -> str | None:
@@ -31,15 +46,73 @@ def test_the_file_is_valid_by_the_compose_specification() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(compose.SECRETS))
-def test_there_is_no_default_password(name: str) -> None:
-    others = {key: value for key, value in compose.SECRETS.items() if key != name}
-    with pytest.raises(compose.UnsetError, match=name):
-        compose.services(others)
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_a_secret_is_a_file_of_its_own_and_in_no_variable(name: str) -> None:
+    service = SERVICES[name]
+    assert service["secrets"], name
+    assert set(service["secrets"]) <= set(SECRETS)
+    for variable, value in service.get("environment", {}).items():
+        for word in ("PASSWORD", "SECRET", "_KEY", "DATABASE_URL", "REDIS_URL"):
+            if word in variable:
+                assert variable.endswith("_FILE"), variable
+                assert value.removeprefix(compose.SECRETS_FOLDER) in service["secrets"], variable
+    others = {"postgres_password", "redis_password"} - {f"{name}_password"}
+    assert not others & set(service["secrets"]), "a password is known to its server, and in an address"
+
+
+def test_every_secret_is_a_file_of_one_folder_and_every_secret_of_the_settings_can_be_one() -> None:
+    assert {each["file"] for each in SECRETS.values()} == {f"./secrets/{name}" for name in SECRETS}
+    assert compose.whole({"SECRETS_DIR": "/srv/x"})["secrets"]["redis_url"] == {"file": "/srv/x/redis_url"}
+    given = set(SERVICES["api"]["environment"])
+    for field in SETTINGS_SECRETS:
+        assert {f"{each}_FILE" for each in variables_of(Settings.model_fields[field], field)} & given, field
+    assert "/secrets/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_a_service_reaches_what_it_needs_and_no_more(name: str) -> None:
+    assert set(SERVICES[name]["networks"]) == REACHED[name]
+    assert ("ports" in SERVICES[name]) == (name == "api"), "only the API is published"
+    assert "network_mode" not in SERVICES[name]
+
+
+def test_workers_and_servers_have_no_way_out() -> None:
+    assert set(NETWORKS) == set().union(*REACHED.values())
+    inside = {name for name, network in NETWORKS.items() if str((network or {}).get("internal")).lower() == "true"}
+    assert inside == {"operations", "database", "broker", "storage"}
+    for name in ("postgres", "redis", "migrate", "worker-interactive", "worker-batch"):
+        assert set(SERVICES[name]["networks"]) <= inside, name
+    opened = compose.whole({"STORAGE_NETWORK_INTERNAL": "false"})["networks"]["storage"]
+    assert str(opened["internal"]).lower() == "false", "a bucket elsewhere is reached by a setting"
+
+
+def test_the_port_of_operations_is_not_published() -> None:
+    api = SERVICES["api"]
+    port = api["environment"]["SUREBOX_OPERATIONS_LISTEN"].rpartition(":")[2]
+    assert port != option(api["command"], "--port")
+    assert all(not published.endswith(f":{port}") for published in api["ports"])
+
+
+def test_images_of_others_can_be_pinned_by_their_digest() -> None:
+    pinned = {"POSTGRES_IMAGE": "postgres:18@sha256:" + "0" * 64, "VALKEY_IMAGE": "valkey/valkey:9@sha256:" + "1" * 64}
+    services = compose.services(pinned)
+    assert {services["postgres"]["image"], services["redis"]["image"]} == set(pinned.values())
+    for name in ("postgres", "redis"):
+        tag = SERVICES[name]["image"].rpartition(":")[2]
+        assert re.match(r"\d", tag), "no moving tag"
+    assert re.search(r"^ARG PYTHON=python:3\.13-", DOCKERFILE, re.MULTILINE)
+
+
+def test_the_image_has_a_python_that_the_packages_name() -> None:
+    (version,) = re.findall(r"^ARG PYTHON=python:([\d.]+)-", DOCKERFILE, re.MULTILINE)
+    for project in ("pyproject.toml", "verify/pyproject.toml"):
+        named = tomllib.loads((ROOT / project).read_text())["project"]["classifiers"]
+        assert f"Programming Language :: Python :: {version}" in named, project
+        assert "Programming Language :: Python :: 3.11" in named, project
 
 
 def test_every_queue_has_a_consumer_in_production() -> None:
-    commands = [service["command"] for service in compose.ours(compose.SECRETS).values()]
+    commands = [service["command"] for service in compose.ours().values()]
     assert {option(command, "--queue") for command in commands if command[0] == "worker"} == {
         each.value for each in Queue
     }
@@ -56,49 +129,62 @@ def test_the_command_line_offers_the_queues_there_are() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_command_of_a_service_is_one_of_ours(name: str) -> None:
-    first, *arguments = compose.ours(compose.SECRETS)[name]["command"]
+    first, *arguments = compose.ours()[name]["command"]
     known = {option for parameter in COMMANDS[first].params for option in parameter.opts}
     assert {argument for argument in arguments if argument.startswith("--")} <= known
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_service_of_ours_is_confined(name: str) -> None:
-    service = compose.ours(compose.SECRETS)[name]
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_a_service_is_confined(name: str) -> None:
+    service = SERVICES[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
-    assert "no-new-privileges:true" in service["security_opt"]
+    assert "cap_add" not in service
+    assert "privileged" not in service
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert 0 < service["pids_limit"] <= 512
+    assert service["tmpfs"], "a read-only file system has its scratch in memory"
+    if name not in OURS:
+        assert not service["user"].startswith(("0", "root")), "our own images name their user"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_service_of_ours_is_built_here_and_listens_on_loopback(name: str) -> None:
+    service = SERVICES[name]
     assert service["build"]["target"] == service["image"].removeprefix("surebox-")
     for port in service.get("ports", []):
         assert port.startswith("127.0.0.1:"), "TLS ends before us"
 
 
-@pytest.mark.parametrize("name", sorted(compose.services(compose.SECRETS)))
+@pytest.mark.parametrize("name", sorted(SERVICES))
 def test_a_service_has_limits(name: str) -> None:
-    limits = compose.services(compose.SECRETS)[name]["deploy"]["resources"]["limits"]
+    limits = SERVICES[name]["deploy"]["resources"]["limits"]
     assert {"cpus", "memory"} <= set(limits)
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_service_knows_its_settings(name: str) -> None:
-    given = compose.ours(compose.SECRETS)[name]["environment"]
-    prefixed = {f"SUREBOX_{field.upper()}" for field in Settings.model_fields}
-    allowed = {"DATABASE_URL", "REDIS_URL", "STORAGE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"}
-    assert set(given) <= prefixed | allowed
-    assert {"DATABASE_URL", "REDIS_URL", "STORAGE_URL", "SUREBOX_SERVER_SECRET"} <= set(given)
+    given = SERVICES[name]["environment"]
+    fields = Settings.model_fields.items()
+    known = {
+        variable for field, info in fields for variable in [*variables_of(info, field), f"SUREBOX_{field.upper()}"]
+    }
+    for variable in given:
+        assert variable in known | {"AWS_REGION"} or variable.removesuffix("_FILE") in known, variable
+    assert {"DATABASE_URL_FILE", "REDIS_URL_FILE", "STORAGE_URL", "SUREBOX_SERVER_SECRET_FILE"} <= set(given)
 
 
 def test_no_password_stands_on_a_command_line() -> None:
-    for name, service in compose.services(compose.SECRETS).items():
+    for name, service in SERVICES.items():
         command = service.get("command", [])
         line = command[-1] if command[:1] == ["sh"] else " ".join(command)
         program = line.rpartition("exec ")[2]
-        assert not any(word in program for word in (*compose.SECRETS, *compose.SECRETS.values())), name
+        assert not any(word in program.lower() for word in ("password", "secret", "$")), name
 
 
 def test_the_start_is_gated_by_health() -> None:
-    all_services = compose.services(compose.SECRETS)
     for name in OURS:
-        waits = {other: each["condition"] for other, each in all_services[name]["depends_on"].items()}
+        waits = {other: each["condition"] for other, each in SERVICES[name]["depends_on"].items()}
         assert waits["postgres"] == "service_healthy"
         if name != "migrate":
             assert waits == {
@@ -107,13 +193,13 @@ def test_the_start_is_gated_by_health() -> None:
                 "redis": "service_healthy",
             }
     for name in ("postgres", "redis"):
-        assert all_services[name]["healthcheck"]["test"]
+        assert SERVICES[name]["healthcheck"]["test"]
 
 
 def test_the_bytes_are_shared_by_all_who_use_them() -> None:
     for name in OURS:
         if name != "migrate":
-            assert "storage:/var/lib/surebox" in compose.ours(compose.SECRETS)[name]["volumes"]
+            assert "storage:/var/lib/surebox" in compose.ours()[name]["volumes"]
 
 
 def test_the_images_run_without_root_and_have_health_checks() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 
+from app.certificates.signing import new_pem
 from app.embedded.broker import BrokerServer, free_port
 from app.embedded.postgres import PostgresServer
 from tests import patient
@@ -67,7 +68,8 @@ class Container:
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < deadline, self.log.read_text()[-3000:]
             try:
-                if patient.get(f"{self.address}/readyz", timeout=5).status_code == httpx.codes.OK:
+                operations = self.environment["SUREBOX_OPERATIONS_LISTEN"]
+                if patient.get(f"http://{operations}/readyz", timeout=5).status_code == httpx.codes.OK:
                     return
             except httpx.TransportError:
                 pass
@@ -80,15 +82,33 @@ class Stack:
     def __init__(self, folder: Path, *, postgres: PostgresServer, broker: BrokerServer, s3: S3Server) -> None:
         self.folder = folder
         self.hosts = {"@postgres:5432": f"@127.0.0.1:{postgres.port}", "@redis:6379": f"@127.0.0.1:{broker.port}"}
-        self.variables = {
-            "POSTGRES_PASSWORD": postgres.password,
-            "REDIS_PASSWORD": broker.password,
-            "SUREBOX_SERVER_SECRET": "0123456789abcdef" * 3,
-            "STORAGE_URL": f"s3://{s3.bucket}/production",
+        self.variables = {"STORAGE_URL": f"s3://{s3.bucket}/production"}
+        self.handed_on = {
+            "SUREBOX_S3_ENDPOINT": s3.endpoint,
+            "SUREBOX_S3_ALLOW_HTTP": "true",
+            "AWS_REGION": s3.environment["AWS_REGION"],
         }
-        self.handed_on = {"SUREBOX_S3_ENDPOINT": s3.endpoint, "SUREBOX_S3_ALLOW_HTTP": "true", **s3.environment}
+        self.secrets = folder / "secrets"
+        self._write_secrets(
+            database_url=f"postgresql://surebox:{postgres.password}@postgres:5432/surebox",
+            redis_url=f"redis://:{broker.password}@redis:6379/0",
+            server_secret="0123456789abcdef" * 3,
+            storage_key="fedcba9876543210" * 3,
+            s3_access_key_id=s3.environment["AWS_ACCESS_KEY_ID"],
+            s3_secret_access_key=s3.environment["AWS_SECRET_ACCESS_KEY"],
+            signing_key=new_pem(),
+        )
         self.services = compose.ours(self.variables)
         self.containers: list[Container] = []
+
+    def _write_secrets(self, **known: str) -> None:
+        """A file for each secret of the file, host names replaced by addresses here; empty where there is none."""
+        self.secrets.mkdir(mode=0o700)
+        for name in compose.whole()["secrets"]:
+            content = known.get(name, "")
+            for host, here in self.hosts.items():
+                content = content.replace(host, here)
+            (self.secrets / name).write_text(content and content + "\n")
 
     def environment(self, service: str) -> dict[str, str]:
         """What compose gives a service, here."""
@@ -96,9 +116,7 @@ class Stack:
         scratch.mkdir(mode=0o700, exist_ok=True)
         given = compose.environment(self.services[service], self.handed_on)
         for name, value in given.items():
-            for host, here in self.hosts.items():
-                given[name] = given[name].replace(host, here)
-            assert name != "DATABASE_URL" or given[name] != value, "the host name of the database was not found"
+            given[name] = value.replace(compose.SECRETS_FOLDER, f"{self.secrets}/")
         return bare_environment(**given, SUREBOX_STAGING_DIR=str(scratch))
 
     def once(self, service: str, *arguments: str) -> str:
@@ -118,16 +136,17 @@ class Stack:
         """Start some containers of a service."""
         made = []
         for number in range(1, copies + 1):
-            command, address = self.services[service]["command"], None
+            command, address, more = self.services[service]["command"], None, {}
             if service == "api":
                 port = str(free_port())
                 address = f"http://127.0.0.1:{port}"
+                more["SUREBOX_OPERATIONS_LISTEN"] = f"127.0.0.1:{free_port()}"
                 command = [{"0.0.0.0": "127.0.0.1", "8000": port}.get(word, word) for word in command]
             name = f"{service}-{number}"
             container = Container(
                 name=name,
                 command=surebox(command),
-                environment=self.environment(service),
+                environment=self.environment(service) | more,
                 log=self.folder / f"{name}.log",
                 grace=float(str(self.services[service]["stop_grace_period"]).removesuffix("s")),
                 address=address,
