@@ -125,6 +125,7 @@ def test_every_secret_may_stand_in_a_file(database_url: str, redis_url: str, tmp
     given = {
         "DATABASE_URL": database_url, "REDIS_URL": redis_url, "SUREBOX_SERVER_SECRET": "s" * 40,
         "SUREBOX_PREVIOUS_SERVER_SECRET": "p" * 40, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+        "SUREBOX_STORAGE_KEY": "k" * 40, "SUREBOX_PREVIOUS_STORAGE_KEY": "q" * 40,
     }  # fmt: skip
     files = {}
     for name, value in given.items():
