@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("--acs", type=Path, default=ACS, help="folder of survey files; a made-up country without it")
     folder = parser.parse_args().acs
     story = survey(folder) if (folder / f"p_{TARGET_STATE}.parquet").exists() else country()
-    with tempfile.TemporaryDirectory(prefix="surebox-pictures-") as data, running(Path(data)) as (address, key):
+    with tempfile.TemporaryDirectory(prefix="surebox-pictures-") as data, running(Path(data), jobs=1) as (address, key):
         tell(story, Service(address, key))
 
 

@@ -146,7 +146,7 @@ def draw_hours(axes: Axes, ours: dict[str, dict[str, Any]], theirs: dict[str, di
 def main(path: Path) -> None:
     """Ask, and draw."""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as (address, key):
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), jobs=1) as (address, key):
         client = Client(address, key, data)
         ours = client.run()
         theirs = client.run(partition="mondrian", allow_repeat=True)

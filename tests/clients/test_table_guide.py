@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(not ADULT.exists(), reason="the guide's file is 
 @pytest.fixture(scope="module")
 def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("table-guide")
-    (folder / "adult.data").write_bytes(gzip.decompress(ADULT.read_bytes()))
+    for name in ("adult.data", "adult.test"):
+        (folder / name).write_bytes(gzip.decompress(ADULT.with_name(f"{name}.gz").read_bytes()))
     return folder, run_blocks([shorthands(), *blocks_of("docs/publish-a-table.md")], service, folder)[1:]
 
 
@@ -47,7 +48,7 @@ def test_what_readers_compute_holds_the_truth(ran: tuple[Path, list[str]]) -> No
             "hours": [int(one[12]) for one in lines],
         }
     )
-    counts, statistics, offline = (json.loads(text) for text in ran[1][-3:])
+    counts, statistics, offline = (json.loads(text) for text in ran[1][-5:-2])
     few = rows["occupation"].is_in(["Sales", "Tech-support"])
     truths = [int((few & rows["hours"].is_between(35, 40)).sum()), None, int((rows["occupation"] == "?").sum())]
     for truth, one in zip(truths, counts["counts"], strict=True):
@@ -71,3 +72,13 @@ def test_what_readers_compute_holds_the_truth(ran: tuple[Path, list[str]]) -> No
     assert (
         offline["statistics"][0]["guaranteed"][0] <= rows["hours"].mean() <= offline["statistics"][0]["guaranteed"][1]
     )
+
+
+def test_the_next_delivery_continues_the_release_and_the_series_leads_to_it(ran: tuple[Path, list[str]]) -> None:
+    later, latest = (json.loads(text) for text in ran[1][-2:])
+    assert later["state"] == "succeeded"
+    assert latest["id"] == later["release_id"] != latest["series_id"]
+    assert (latest["state"], "new-version" in latest["flags"]) == ("published", True)
+    assert 7_000 < latest["rows"] - 32_561 < 9_000, "about 8,000, as the guide says: cuts are drawn"
+    assert {one["code"] for one in later["warnings"]} >= {"most_changes_wait"}
+    assert "<title>Release Adult: working hours</title>" in (ran[0] / "report.html").read_text()
