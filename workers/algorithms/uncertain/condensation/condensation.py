@@ -11,11 +11,12 @@ pseudo-record : m + sum_i u_i v_i, u_i uniform on [-1/2, 1/2] sqrt(12 lambda_i),
 
 Source: Aggarwal, Yu 2004 (EDBT, sections 2 and 2.1), the baseline of AG. Departures: distances are taken in units of
 standard deviations, as in AG section II, and between winsorized records: plain ones would let a single far value decide
-which groups all others are in, and the made-up records would tell it (science.md section 10). Moments within a group
-are those of the values as they are. Which record begins a group is drawn, never read off the order of the input,
-and pseudo-records come in random order. The pseudo-records of a group are drawn alike: which of them bears the kept
-cells of which record is drawn too, so that pairing them tells no more than the group does. In a column in which a group
-agrees, its pseudo-records agree too and publish the value, as any box of k equal values does.
+which groups all others are in, and the made-up records would tell it (science.md section 4, "The search sees winsorized
+values"). Moments within a group are those of the values as they are. Which record begins a group is drawn, never read
+off the order of the input, and pseudo-records come in random order. The pseudo-records of a group are drawn alike:
+which of them bears the kept cells of which record is drawn too, so that pairing them tells no more than the group does.
+In a column in which a group agrees, its pseudo-records agree too and publish the value, as any box of k equal values
+does.
 """
 
 import math
