@@ -1,6 +1,6 @@
 """What the specification of `uncertain` and the dataset's profile decide before a job is accepted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
 
 from app.contracts.datasets import NumericSummary, Profile
@@ -60,26 +60,31 @@ def check(spec: UncertainSpec, given: Given) -> list[FieldError]:
     ]
 
 
-def published(spec: UncertainSpec) -> Iterator[tuple[int, str]]:
-    """The names that the release gives, each with the place in `columns` of the column it comes from."""
-    axes = [f"axis_{i}" for i in range(1, len(spec.columns) + 1)] if spec.scaling is Scaling.ROTATED else []
-    for index, name in enumerate(spec.columns):
-        yield index, name
-        yield from ((index, f"{name}_{part}") for part in ("scale", *axes))
-
-
 def _names(spec: UncertainSpec) -> Iterator[FieldError]:
-    taken: dict[str, int] = {}
-    for index, name in published(spec):
-        if name in taken:
-            blamed = max(index, taken[name])
+    place = {name: index for index, name in enumerate(spec.columns)}
+    for index, name in enumerate(spec.columns):
+        if (source := _source(spec, name, place)) is not None:
+            blamed = max(index, source)
             yield FieldError(pointer("columns", blamed), f"two columns of the release would have the name {name!r}")
-        taken[name] = index
     for index, name in enumerate(spec.keep):
-        if name in spec.columns:
+        if name in place:
             yield FieldError(pointer("keep", index), f"{name!r} is published with noise: it cannot be kept as well")
-        elif name in taken:
+        elif _source(spec, name, place) is not None:
             yield FieldError(pointer("keep", index), f"the name {name!r} is one of the release's own columns")
+
+
+def _source(spec: UncertainSpec, name: str, place: Mapping[str, int]) -> int | None:
+    """The place of the column that gives the release one of this name: `x_scale`, or `x_axis_1` where noise is rotated.
+
+    It is told by the name's end: rotated noise has as many names as there are pairs of columns.
+    """
+    base, _, part = name.rpartition("_")
+    if part == "scale":
+        return place.get(base)
+    axis = part.isascii() and part.isdigit() and part[0] != "0" and len(part) <= len(str(len(place)))
+    if spec.scaling is not Scaling.ROTATED or not axis or int(part) > len(place) or not base.endswith("_axis"):
+        return None
+    return place.get(base.removesuffix("_axis"))
 
 
 def _meaningless(spec: UncertainSpec) -> Iterator[FieldError]:
