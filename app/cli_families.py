@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli_settings import DataDir, open_database
-from app.contracts.usage import Resource
+from app.cli_settings import DataDir, one_of, open_database
 
 families = typer.Typer(
     help="Show, confirm and erase families: what is the same data, and what was published of it.", no_args_is_help=True
@@ -14,6 +13,9 @@ quotas = typer.Typer(help="Show and change what an owner may keep, and take in a
 owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
 
 Owner = Annotated[str, typer.Option(help="Which owner.")]
+LimitedResource = Annotated[
+    str, typer.Argument(metavar="RESOURCE", help="rows, bytes, datasets, releases, jobs or cpu_seconds.")
+]
 FamilyId = Annotated[str, typer.Argument(help="The id of the family (fam_…).")]
 
 
@@ -97,24 +99,24 @@ def show_usage(owner: Owner, data_dir: DataDir = None) -> None:
 
 @quotas.command("set")
 def set_limit(
-    resource: Annotated[Resource, typer.Argument(help="What is limited.")],
+    resource: LimitedResource,
     limit: Annotated[float, typer.Argument(min=0, help="How much of it the owner may have.")],
     owner: Owner,
     data_dir: DataDir = None,
 ) -> None:
     """Let an owner have more or less than all owners. What it has already stays."""
+    from app.contracts.usage import Resource
     from app.jobs.quotas import change_limit
 
     _, database = open_database(data_dir)
-    change_limit(database=database, owner=owner, resource=resource, maximum=limit)
+    change_limit(database=database, owner=owner, resource=one_of(Resource, resource), maximum=limit)
 
 
 @quotas.command("reset")
-def reset_limit(
-    resource: Annotated[Resource, typer.Argument(help="What is limited.")], owner: Owner, data_dir: DataDir = None
-) -> None:
+def reset_limit(resource: LimitedResource, owner: Owner, data_dir: DataDir = None) -> None:
     """Let an owner have what all owners may."""
+    from app.contracts.usage import Resource
     from app.jobs.quotas import change_limit
 
     _, database = open_database(data_dir)
-    change_limit(database=database, owner=owner, resource=resource, maximum=None)
+    change_limit(database=database, owner=owner, resource=one_of(Resource, resource), maximum=None)

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli_settings import AnyDataDir, opened, say
-from app.contracts.log import LogAction
+from app.cli_settings import AnyDataDir, one_of, opened, say
 
 cli = typer.Typer()
 installation = typer.Typer(help="Which database and storage belong together.", no_args_is_help=True)
@@ -53,7 +52,7 @@ def orphans(
 @cli.command("log")
 def show_log(
     owner: Annotated[str | None, typer.Option(help="Only of this owner; '' for what concerns the service.")] = None,
-    action: Annotated[list[LogAction] | None, typer.Option(help="Only this; may be given several times.")] = None,
+    action: Annotated[list[str] | None, typer.Option(help="Only this; may be given several times.")] = None,
     subject: Annotated[str | None, typer.Option("--object", help="Only what was done to this id.")] = None,
     after: Annotated[datetime | None, typer.Option(help="Only later, in UTC.")] = None,
     before: Annotated[datetime | None, typer.Option(help="Only earlier, in UTC.")] = None,
@@ -61,12 +60,13 @@ def show_log(
     data_dir: AnyDataDir = None,
 ) -> None:
     """Print the audit log of all owners, newest first, one JSON object a line."""
+    from app.contracts.log import LogAction
     from app.db.repositories.audit import LogFilter
     from app.releases.log import read_log
 
     only = LogFilter(
         owner=owner,
-        actions=tuple(action or ()),
+        actions=tuple(one_of(LogAction, each) for each in action or ()),
         subject=subject,
         after=None if after is None else after.replace(tzinfo=UTC),
         before=None if before is None else before.replace(tzinfo=UTC),

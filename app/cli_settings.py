@@ -4,8 +4,9 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from app.db.session import Database
     from app.embedded.folder import DataFolder
     from app.settings import Settings
+
+Word = TypeVar("Word", bound=StrEnum)
 
 DEFAULT_DATA_DIR = Path(".surebox")
 
@@ -29,6 +32,19 @@ AnyDataDir = Annotated[
 def say(line: str) -> None:
     """Tell a person."""
     sys.stderr.write(line + "\n")
+
+
+def one_of(words: type[Word], given: str) -> Word:
+    """The word that was given: contracts are not loaded only to read a command line.
+
+    Raises
+    ------
+    typer.BadParameter
+        There is no such word.
+    """
+    if given not in set(words):
+        raise typer.BadParameter(f"{given!r} is none of {', '.join(words)}")
+    return words(given)
 
 
 @contextmanager

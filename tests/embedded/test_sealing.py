@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app.embedded.broker import free_port
 from tests.embedded.test_cli import assert_one_line, surebox
 from tests.methods.asking import succeed, upload
 from tests.servers import short_folder
@@ -102,7 +103,10 @@ def sealed() -> Iterator[Sealed]:
         with serving(folder, **HASTY) as service, service.client() as client:
             before = release(client, 0)
             readable_before = clear(storage)
-        with serving(folder, **HASTY, **FIRST) as service, service.client() as client:
+        apart = f"127.0.0.1:{free_port()}"  # at no cost: the launcher asks there whether all is ready
+        with serving(folder, **HASTY, **FIRST, SUREBOX_OPERATIONS_LISTEN=apart) as service, service.client() as client:
+            assert client.get("/readyz").status_code == 404
+            assert client.get(f"http://{apart}/readyz").status_code == 200
             assert again(client, before) == before, "what is not sealed stays readable"
             known = set(readable_before)
             before |= release(client, 1)
