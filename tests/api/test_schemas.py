@@ -13,7 +13,8 @@ from app.contracts.methods import METHODS
 REFERENCE = "#/components/schemas/"
 #: Fields that answers may do without: what a problem or a key has none of, lists that stand in the whole result only.
 ABSENT = {
-    "Problem": {"errors", "missing"},
+    "Problem": {"errors", "missing", "quota"},
+    "Quota": {"requested"},
     "PublicKey": {"exp", "revoked"},
     "CountsSummary": {"counts"},
     "ClassifiedSummary": {"labels", "probabilities"},
