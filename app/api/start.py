@@ -19,7 +19,9 @@ _TITLES: Final = {"docs": "Documentation", "api": "The API", "health": "Health"}
 _STYLE: Final = (
     "body{margin:0 auto;max-width:40rem;padding:2rem 1rem;font:1rem/1.5 system-ui,sans-serif;"
     "color:#111;background:#fff}"
-    "a{color:#0b3d7a;font-weight:600}li{margin:.6rem 0}"
+    "h1{margin-bottom:0}ul{list-style:none;padding:0;margin:1.5rem 0}code{white-space:nowrap}"
+    "li{margin:.75rem 0;padding:.75rem 1rem;border:1px solid #c9d3df;border-radius:.4rem}"
+    "a{color:#0b3d7a;font-weight:600;font-size:1.1rem}"
 )
 _DIGEST: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; frame-ancestors 'none'"

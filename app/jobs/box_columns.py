@@ -9,7 +9,7 @@ from app.contracts.box_statistics import ABOUT_VALUES, WITH_INDICATORS, Statisti
 from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.columns import missing_values, named, outside, wrong_column, wrong_numbers
 
 #: Texts of which nearly every record has its own are names, not classes.
@@ -51,10 +51,10 @@ def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
     for field in ("nominal", *_SETTINGS):
         for name in getattr(spec, field):
             if name not in spec.columns:
-                yield FieldError(pointer(field, name), f"{name!r} is not one of `columns`")
+                yield FieldError(pointer(field, name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
     for name in spec.ordinal:
         if name not in (*spec.columns, *spec.sensitive):
-            yield FieldError(pointer("ordinal", name), f"{name!r} is not one of `columns`")
+            yield FieldError(pointer("ordinal", name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
     for name in spec.t_distance:
         if name not in spec.sensitive:
             yield FieldError(pointer("t_distance", name), f"{name!r} is not one of `sensitive`")

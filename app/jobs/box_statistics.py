@@ -6,7 +6,7 @@ from itertools import combinations
 from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
 from app.contracts.box_statistics import MOST_STATISTICS, Statistic, StatisticKind
 from app.contracts.boxes import BoxesSpec
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.box_columns import unfit
 
 
@@ -44,7 +44,7 @@ def wrong_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterat
         for position, name in enumerate(statistic.of):
             where = pointer("statistics", index, "of", position)
             if name not in spec.columns:
-                yield FieldError(where, f"{name!r} is not one of `columns`")
+                yield FieldError(where, f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
             elif name in kinds and (wrong := unfit(statistic, position, kinds[name])):
                 yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
         if (listed := spec.ordinal.get(statistic.of[-1])) is None:

@@ -54,7 +54,7 @@ def wrong_domains(spec: OfColumns) -> Iterator[FieldError]:
     """Domains of what is not among the columns."""
     for name in spec.domains:
         if name not in spec.columns:
-            yield FieldError(pointer("domains", name), f"{name!r} is not one of `columns`")
+            yield FieldError(pointer("domains", name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
 
 
 def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:

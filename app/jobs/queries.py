@@ -10,7 +10,7 @@ from app.contracts.datasets import NUMERIC, ColumnType
 from app.contracts.inputs import ReleaseInput
 from app.contracts.methods import METHODS
 from app.contracts.queries import ClassifySpec, CountSpec
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.box_columns import unfit
 from app.jobs.inputs import Given
 
@@ -34,7 +34,8 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
         for place, name in enumerate(statistic.of):
             where = pointer("statistics", index, "of", place)
             if name not in names:
-                told = f"{name!r} is no column of this release; those that can be asked about: {', '.join(names)}"
+                those = f"those that can be asked about: {', '.join(names)}"
+                told = f"{name!r} is no column of this release; {those}{meant(name, names)}"
                 errors.append(FieldError(where, told))
             elif name not in release.spec["columns"] and _weighed_by_box(release):
                 told = (
@@ -67,7 +68,9 @@ def _unknown(spec: CountSpec, release: ReleaseInput) -> Iterator[FieldError]:
         for name, restriction in query.items():
             where = pointer("queries", index, name)
             if name not in asked_by:
-                yield FieldError(where, f"{name!r} cannot be counted; columns that can: {', '.join(names)}")
+                yield FieldError(
+                    where, f"{name!r} cannot be counted; columns that can: {', '.join(names)}{meant(name, names)}"
+                )
             elif not _fits(restriction, asked_by[name]):
                 yield FieldError(where, f"column {name!r} is asked about by {_FORMS[asked_by[name]]}")
 

@@ -6,7 +6,7 @@ from math import ceil
 from app.contracts.datasets import NumericSummary, Profile
 from app.contracts.draws import wrong_repeat
 from app.contracts.uncertain import CELL, DISMISS, Scales, Scaling, UncertainSpec
-from app.errors import FieldError, pointer
+from app.errors import FieldError, meant, pointer
 from app.jobs.columns import (
     complete_records,
     missing_values,
@@ -104,7 +104,9 @@ def _minimum(spec: UncertainSpec) -> Iterator[FieldError]:
     if isinstance(spec.minimum_scale, dict):
         for name in spec.minimum_scale:
             if name not in spec.columns:
-                yield FieldError(pointer("minimum_scale", name), f"{name!r} is not one of `columns`")
+                yield FieldError(
+                    pointer("minimum_scale", name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}"
+                )
 
 
 def _k_of_records(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:

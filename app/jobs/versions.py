@@ -4,7 +4,7 @@ Source: science.md section 6, "New versions of the data".
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
 from app.contracts.inputs import ReleaseInput
@@ -145,7 +145,22 @@ def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
 def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:
     for name in _SAME:
         if _plain(getattr(spec, name)) != _plain(previous.spec[name]):
-            yield FieldError(pointer(name), f"`{name}` of a new version is that of {previous.id}")
+            yield FieldError(pointer(name), _other(name, getattr(spec, name), previous))
+
+
+def _other(name: str, value: Any, previous: ReleaseInput) -> str:
+    """What differs from the release that is continued, and what to do about it."""
+    way_on = "or set `previous_release_id` to null: boxes of its own, composed with what was published"
+    if name not in {"columns", "keep"}:
+        return f"`{name}` of a new version is that of {previous.id}: leave it as it was there, {way_on}"
+    before = list(previous.spec[name])
+    more = [each for each in value if each not in before]
+    less = [each for each in before if each not in value]
+    differ = [f"leave out {', '.join(map(repr, more))}"] if more else []
+    differ += [f"add {', '.join(map(repr, less))}"] if less else []
+    there = ", ".join(map(repr, before)) or "none"
+    todo = " and ".join(differ) or "name them in this order"
+    return f"`{name}` of a new version are those of {previous.id} ({there}): {todo}, {way_on}"
 
 
 def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Iterator[FieldError]:
@@ -161,6 +176,6 @@ def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Itera
     for index, name in enumerate(spec.keep):
         if name not in columns:
             yield FieldError(pointer("keep", index), f"the dataset has no column {name!r}{meant(name, columns)}")
-        elif columns[name].type != there[name]:
+        elif name in previous.spec["keep"] and columns[name].type != there[name]:
             detail = f"column {name!r} is {columns[name].type} here and was {there[name]}: read it with `type`"
             yield FieldError(pointer("keep", index), detail)

@@ -177,3 +177,34 @@ def test_a_misspelt_column_is_answered_with_the_one_that_was_meant(client: httpx
         for pointer, name in (("/columns/0", "age"), ("/quasi_identifiers/0", "wage"), ("/sensitive/0", "job")):
             assert pointer not in told or f"did you mean {name!r}?" in told[pointer]
         assert sum("did you mean" in one for one in told.values()) >= 1
+
+
+def test_a_version_with_other_columns_is_told_which_to_leave_out_or_add(client: httpx.Client) -> None:
+    first = upload(client, people(31, 120).write_csv(), same_data_as="none")["id"]
+    base = succeed(client, ASKED | {"dataset_id": first})["release_id"]
+    grown = people(31, 120).vstack(people(32, 40)).with_columns(zone=pl.int_range(pl.len()) % 9)
+    body = ASKED | {
+        "dataset_id": upload(client, grown.write_csv(), version_of=first)["id"],
+        "previous_release_id": base,
+    }
+    for change, pointer, says in (
+        ({"columns": ["age", "wage", "zone"]}, "/columns", "('age', 'wage'): leave out 'zone', or set"),
+        ({"columns": ["age"], "domains": {"age": [0, 120]}}, "/columns", "('age', 'wage'): add 'wage', or set"),
+        ({"columns": ["wage", "age"]}, "/columns", "name them in this order, or set"),
+        ({"keep": ["job", "zone"]}, "/keep", "('job'): leave out 'zone', or set `previous_release_id` to null"),
+        ({"k": 6}, "/k", "leave it as it was there, or set `previous_release_id` to null"),
+    ):
+        answer = client.post("/v1/anonymizations", json=body | change)
+        details = {one["pointer"]: one["detail"] for one in answer.json()["errors"]}
+        assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+        assert says in details[pointer]
+
+
+def test_names_beside_the_columns_are_answered_with_the_one_that_was_meant(client: httpx.Client) -> None:
+    dataset_id = upload(client, people(33, 60).write_csv(), same_data_as="none")["id"]
+    body = ASKED | {"dataset_id": dataset_id, "domains": {"agee": [0, 1]}, "nominal": {"Wage": {}}}
+    answer = client.post("/v1/anonymizations", json=body | {"statistics": [{"kind": "mean", "of": ["wgae"]}]})
+    details = {one["pointer"]: one["detail"] for one in answer.json()["errors"]}
+    assert details["/domains/agee"].endswith("did you mean 'age'?")
+    assert details["/nominal/Wage"].endswith("did you mean 'wage'?")
+    assert details["/statistics/0/of/0"].endswith("did you mean 'wage'?")
