@@ -149,6 +149,17 @@ class Settings(BaseSettings):
     trash_days: float = Field(default=7.0, ge=0, description="How long the trash keeps objects no row points to.")
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
+    job_days: float | None = Field(
+        default=None, gt=0, description="How long jobs are kept once they have ended (default: until deleted)."
+    )
+    job_event_days: float = Field(
+        default=90.0, gt=0, description="How long the events of an ended job are kept; its last one stays with it."
+    )
+    tombstone_days: float = Field(
+        default=365.0,
+        ge=1,
+        description="How long tombstones are kept of deleted datasets, jobs and drafts that nothing refers to.",
+    )
     log_days: float = Field(
         default=730.0, gt=0, description="How long the audit log keeps what is not chained, refusals aside."
     )
@@ -206,6 +217,17 @@ class Settings(BaseSettings):
     # The process
     warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+    log_file: Path | None = Field(
+        default=None,
+        description="Log to this file in place of standard error; made again when it was renamed, so that it can be "
+        "rotated without losing a line.",
+    )
+    log_file_days: float = Field(
+        default=30.0, gt=0, description="How long `surebox serve` on one machine keeps renamed log files."
+    )
+    log_files_bytes: int = Field(
+        default=5_000_000_000, gt=0, description="How much of them it keeps: the oldest go first."
+    )
     log_json: bool = Field(default=True, description="One JSON object per log line; false for reading by eye.")
     operations_listen: str | None = Field(
         default=None,

@@ -100,6 +100,7 @@ class BrokerServer:
             "maxmemory-policy": "noeviction",
             "dir": f'"{self.sockets}"',
             "daemonize": "no",
+            "logfile": f'"{self.log.absolute()}"',  # opened for each line, so the file may be renamed
         }
         return "".join(f"{name} {value}\n" for name, value in settings.items())
 

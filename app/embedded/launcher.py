@@ -17,7 +17,7 @@ from types import FrameType
 from app.embedded.broker import BrokerServer
 from app.embedded.folder import DataFolder
 from app.embedded.listening import address, is_ready
-from app.embedded.logs import trim
+from app.embedded.logs import LogFiles
 from app.embedded.postgres import PostgresServer
 from app.embedded.supervisor import Command, Supervisor
 from app.errors import CannotStartError
@@ -25,7 +25,7 @@ from app.processes.tied import tied_to_parent
 from app.settings import get_settings
 
 LOOK_SECONDS = 0.1
-TRIM_SECONDS = 60.0
+ROTATE_SECONDS = 60.0
 READY_SECONDS = 120.0
 PREPARE_SECONDS = 600.0
 #: Seconds between SIGTERM and SIGKILL.
@@ -65,6 +65,8 @@ class Launcher:
         self.say = say
         self.supervisor = Supervisor(say)
         self._stop = False
+        settings = get_settings()
+        self._logs = LogFiles(folder.logs, days=settings.log_file_days, total_bytes=settings.log_files_bytes)
 
     def run(self) -> None:
         """Start, keep running until SIGTERM or SIGINT, stop.
@@ -96,6 +98,7 @@ class Launcher:
         self.folder.make_signing_key()
         for path in (self.folder.scratch, self.folder.logs):
             path.mkdir(mode=0o700, exist_ok=True)
+        self._logs.rotate(now)
         sockets = self.folder.make_sockets()
         postgres = PostgresServer(
             folder=self.folder.postgres,
@@ -166,7 +169,8 @@ class Launcher:
     def _start_processes(self, environment: dict[str, str]) -> None:
         def command(name: str, *arguments: str, patience: float, keep_fds: Sequence[int] = ()) -> Command:
             log = self.folder.logs / f"{name}.log"
-            return Command(surebox(*arguments), environment=environment, log=log, patience=patience, keep_fds=keep_fds)
+            own = {**environment, "SUREBOX_LOG_FILE": str(log.absolute())}
+            return Command(surebox(*arguments), environment=own, log=log, patience=patience, keep_fds=keep_fds)
 
         fd = self.listener.fileno()
         interactive = ("worker", "--queue", "interactive", "--concurrency", str(ANSWERING))
@@ -197,12 +201,12 @@ class Launcher:
         self.say("Stop with Ctrl-C.")
 
     def _watch(self) -> None:
-        trim_at = time.monotonic()
+        rotate_at = time.monotonic()
         while True:
             self.supervisor.look()
-            if time.monotonic() >= trim_at:
-                trim(self.folder.logs)
-                trim_at = time.monotonic() + TRIM_SECONDS
+            if time.monotonic() >= rotate_at:
+                self._logs.rotate(datetime.now(UTC))
+                rotate_at = time.monotonic() + ROTATE_SECONDS
             self._pause(LOOK_SECONDS)
 
     def _pause(self, seconds: float) -> None:

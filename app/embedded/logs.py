@@ -1,16 +1,61 @@
-"""Log files that do not fill the disk."""
+"""Log files that are kept for a time: renamed when they are large or a day is over, never cut.
 
-import os
-import shutil
+A renamed file goes on to take the lines of who has it open. Our processes and Valkey look at the name before each line
+and make a new file under it; Postgres does not, so its log is renamed before it starts. No line is lost on the way.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
-MAX_BYTES = 50_000_000
+MAX_BYTES: Final = 50_000_000
+#: Written by a server that keeps its file open.
+HELD_OPEN: Final = "postgres.log"
+_RENAMED: Final = re.compile(r"[^.]+\.\d{8}T\d{12}\.log")
 
 
-def trim(folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
-    """Move what a large log file holds to `<name>.1`; its writer appends and needs not be told."""
-    for log in folder.glob("*.log"):
-        if log.stat().st_size > max_bytes:
-            shutil.copyfile(log, log.with_name(log.name + ".1"))
-            log.with_name(log.name + ".1").chmod(0o600)
-            os.truncate(log, 0)
+class LogFiles:
+    """The log files of a folder.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    days, total_bytes
+        How long renamed ones are kept, and how much of them: the oldest go first.
+    max_bytes
+        A larger file is renamed before its day is over.
+    """
+
+    def __init__(self, folder: Path, *, days: float, total_bytes: int, max_bytes: int = MAX_BYTES) -> None:
+        self._folder, self._days, self._total_bytes, self._max_bytes = folder, days, total_bytes, max_bytes
+        self._day: str | None = None
+
+    def rotate(self, now: datetime) -> None:
+        """Rename what is due; the first call, before anything is started, renames all."""
+        day, first = f"{now.astimezone(UTC):%Y%m%d}", self._day is None
+        for log in sorted(self._folder.glob("*.log")):
+            if _RENAMED.fullmatch(log.name) or (log.name == HELD_OPEN and not first):
+                continue
+            size = log.stat().st_size
+            if size > self._max_bytes or (size and day != self._day):
+                self._rename(log, now)
+        self._day = day
+        self._remove_old(now)
+
+    def _rename(self, log: Path, now: datetime) -> None:
+        stamp = now.astimezone(UTC)
+        while (target := log.with_name(f"{log.stem}.{stamp:%Y%m%dT%H%M%S%f}.log")).exists():
+            stamp += timedelta(microseconds=1)
+        log.rename(target)
+
+    def _remove_old(self, now: datetime) -> None:
+        """By when they were last written: who still writes to a renamed file keeps it."""
+        renamed = [path for path in self._folder.glob("*.log") if _RENAMED.fullmatch(path.name)]
+        newest_first = sorted(((path.stat(), path) for path in renamed), key=lambda each: -each[0].st_mtime)
+        total = 0
+        for stat, path in newest_first:
+            total += stat.st_size
+            if stat.st_mtime < now.timestamp() - self._days * 86_400 or total > self._total_bytes:
+                path.unlink(missing_ok=True)

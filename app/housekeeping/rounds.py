@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, TypeAlias
 
 import structlog
@@ -10,12 +11,12 @@ import structlog
 from app.certificates.issue import issue_missing
 from app.certificates.stamp import Stamping
 from app.datasets.delete import remove_leftovers as datasets_left
-from app.db.repositories import audit, expiry, parts, reaping, stranded, workers
+from app.db.repositories import audit, expiry, parts, reaping, retention, stranded, workers
 from app.db.repositories.claims import QueuedJob
 from app.db.session import Connection, Database
 from app.housekeeping.orphans import Orphans
 from app.installation.check import check as check_installation
-from app.jobs.erase import expire_results
+from app.jobs.erase import erase_ended, expire_results
 from app.jobs.erase import remove_leftovers as results_left
 from app.observability.job_metrics import WORKER_SECONDS
 from app.queue import JobQueue
@@ -72,6 +73,7 @@ class Rounds:
         """Remove what has expired; `stop` ends it early."""
         self._expire_rows()
         self._expire_log(stop)
+        self._expire_kept(stop)
         self._expire_uploads()
         self._expire_results()
         self._certify()
@@ -139,6 +141,18 @@ class Rounds:
         self._in_batches(stop, old(settings.log_days, refusals=False))
         self._in_batches(stop, old(settings.refusal_days, refusals=True))
         self._in_batches(stop, lambda connection: audit.remove_refusals_above(connection, most=most, limit=_AT_ONCE))
+
+    def _expire_kept(self, stop: threading.Event) -> None:
+        """Ended jobs, their events, and tombstones: of a release before its job, of a job before its dataset."""
+        settings = self._settings
+        if settings.job_days is not None:
+            erase_ended(
+                database=self._database, storage=self._storage, older_than=timedelta(days=settings.job_days), stop=stop
+            )
+        events, tombstones = timedelta(days=settings.job_event_days), timedelta(days=settings.tombstone_days)
+        self._in_batches(stop, partial(retention.remove_events, older_than=events, limit=_AT_ONCE))
+        for remove in (retention.remove_releases, retention.remove_jobs, retention.remove_datasets):
+            self._in_batches(stop, partial(remove, older_than=tombstones, limit=_AT_ONCE))
 
     def _in_batches(self, stop: threading.Event, remove: Removal) -> int:
         """Remove a thousand rows a transaction until fewer are left: no lock is held for long; how many."""

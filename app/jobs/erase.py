@@ -1,14 +1,16 @@
 """Deleting jobs: what is restricted of them is erased, their releases stay; and results whose time has passed."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
+from threading import Event
 from typing import Any, Final
 
 import structlog
 
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.log import LogAction
-from app.db.repositories import audit, erasing
+from app.db.repositories import audit, erasing, retention
 from app.db.repositories.erasing import Erasable
 from app.db.repositories.job_inputs import users_of_job, users_of_release
 from app.db.session import Database, UnitOfWork
@@ -67,6 +69,22 @@ def delete_job(
         for prefix in (f"jobs/{one}/", f"{TRASH}jobs/{one}/"):
             for stored in list(storage.list(prefix)):
                 storage.delete(stored.key)
+
+
+def erase_ended(*, database: Database, storage: Storage, older_than: timedelta, stop: Event) -> int:
+    """Erase jobs that ended that long ago, one at a time, as their owner would; those in use stay. How many."""
+    erased, after = 0, None
+    while not stop.is_set():
+        with database.read() as connection:
+            due = retention.ended_jobs(connection, older_than=older_than, after=after, limit=_BATCH)
+        for finished_at, job_id, owner in due:
+            after = (finished_at, job_id)
+            with suppress(JobInUseError, NotFoundError):
+                delete_job(database=database, storage=storage, owner=owner, job_id=job_id, because="job_days")
+                erased += 1
+        if len(due) < _BATCH:
+            break
+    return erased
 
 
 def expire_results(*, database: Database, older_than: timedelta) -> int:

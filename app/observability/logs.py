@@ -5,11 +5,14 @@ arguments are kept only where we know what they are, and of an exception only it
 """
 
 import logging
+import os
 import sys
 import traceback
 from collections.abc import MutableMapping
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import structlog
 from structlog.typing import Processor
@@ -18,6 +21,8 @@ from app.settings import Settings
 
 #: Loggers whose arguments are addresses, names and numbers of the service itself.
 _TRUSTED: Final = ("uvicorn", "celery.apps", "celery.worker.consumer", "celery.worker.strategy", "kombu", "alembic")
+_STDOUT: Final = 1
+_STDERR: Final = 2
 _LONGEST_FOREIGN: Final = 200
 #: Replaced by our own access log, which knows templates in place of URLs.
 _SILENT: Final = ("uvicorn.access",)
@@ -25,18 +30,57 @@ _SILENT: Final = ("uvicorn.access",)
 Event = MutableMapping[str, Any]
 
 
+class LogFile:
+    """Standard error of this process, led to a file; a new one when that was renamed.
+
+    A line is one write, which the system appends whole: processes share a file. A line that is written while the file
+    is renamed is in the renamed one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, text: str) -> int:
+        """Write a line."""
+        with suppress(OSError):  # without room or permission the line goes where the lines before went
+            self._follow()
+        data = text.encode("utf-8", "backslashreplace")
+        while data:
+            data = data[os.write(_STDERR, data) :]
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def _follow(self) -> None:
+        mine = os.fstat(_STDERR)
+        with suppress(FileNotFoundError):
+            there = self._path.stat()
+            if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+                return
+        opened = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            stdout = os.fstat(_STDOUT)
+            if (stdout.st_dev, stdout.st_ino) == (mine.st_dev, mine.st_ino):
+                os.dup2(opened, _STDOUT)
+            os.dup2(opened, _STDERR)
+        finally:
+            os.close(opened)
+
+
 def configure_logging(settings: Settings) -> None:
     """Set up structlog and the standard library's logging for this process; a second call replaces the first."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     shared = _shared_processors()
     renderer: Processor = structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer()
+    stream: TextIO | LogFile = sys.stderr if settings.log_file is None else LogFile(settings.log_file)
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(stream),  # type: ignore[arg-type] # it writes and flushes
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from app.embedded.folder import DataFolder, can_bind
-from app.embedded.logs import trim
 from app.errors import CannotStartError
 
 ROOT = Path(__file__).parents[2]
@@ -169,16 +168,3 @@ def test_running_is_known_only_while_somebody_is_master(tmp_path: Path) -> None:
     folder.leave()
     with pytest.raises(CannotStartError, match="No `surebox serve` runs"):
         folder.running()
-
-
-def test_large_logs_are_moved_while_their_writer_goes_on(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
-    with log.open("ab", buffering=0) as writer:
-        writer.write(b"x" * 100)
-        trim(tmp_path, max_bytes=100)
-        assert log.stat().st_size == 100
-        writer.write(b"y")
-        trim(tmp_path, max_bytes=100)
-        writer.write(b"z")
-    assert log.read_bytes() == b"z"
-    assert (tmp_path / "a.log.1").read_bytes() == b"x" * 100 + b"y"

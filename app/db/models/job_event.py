@@ -1,6 +1,6 @@
 """Append-only log of the changes of a job's state."""
 
-from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Index, Integer, Table, Text, func
+from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Index, Integer, Table, Text, func, text
 
 from app.db.models.job_progress import change
 from app.db.models.metadata import metadata
@@ -15,4 +15,5 @@ job_event = Table(
     Column("attempt", Integer, nullable=False),
     Column("reason", Text, nullable=False, server_default=""),
     Index("ix_job_event_job_id", "job_id", "id"),
+    Index("ix_job_event_passing", "at", postgresql_where=text("state IN ('queued', 'running')")),
 )
