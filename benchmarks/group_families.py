@@ -7,6 +7,7 @@ the algorithms alone (no service, no decoys, no classifiers); then the same with
 judged by rules of those left out. A row each: masked places; swaps by the letter and by the profile; signals of 56 that
 fail the criteria before, by the letter, by the profile; the best rank of a masked place, its mean over the families and
 the least; AUC and its deviations in them; distortion relative to the letter's, and that; CPU seconds of the search.
+Judged by rules of others, what fails for as many random places is beside it.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.criteria import UNRANKED, Judge, Standing, failing
 from workers.algorithms.groups.signals.families import Families, families
 from workers.algorithms.groups.signals.outliers import thompson_tau
-from workers.algorithms.groups.signals.profile import GRID, ranks
+from workers.algorithms.groups.signals.profile import GRID, ProfileSignal, ranks
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
 from workers.algorithms.groups.swaps.levels import Levels, bands
 from workers.algorithms.groups.swaps.metric import Metric, encode
@@ -68,6 +69,14 @@ def encoded(frame: pl.DataFrame) -> tuple[Metric, np.ndarray]:
 def best_ranks(standings: tuple[Standing, ...], masked: tuple[int, ...]) -> str:
     best = [min(ranks(one.signal.values)[list(masked)]) for one in standings[:-1] if one.signal.name not in UNRANKED]
     return f"{np.mean(best):.1f}, {min(best):.1f}"
+
+
+def by_chance(signals: tuple[ProfileSignal, ...], masked: int, groups: int) -> str:
+    """Signals that fail for as many random places: median, and 95 % quantile of 100 draws."""
+    rng = np.random.default_rng(0)
+    drawn = [rng.choice(groups, masked, replace=False).tolist() for _ in range(100)]
+    fail = [len(failing(Judge(tuple(places), (), 0.01, True).standings(signals))) for places in drawn]
+    return f"{np.median(fail):.0f}, {np.quantile(fail, 0.95):.0f}"
 
 
 def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key: int) -> None:
@@ -112,6 +121,7 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
         chance = [sum(not one.by_chance for one in look) for look in (before, after)]
         told[-1] += f" | {len(failing(before))} → {len(failing(after))}, by chance all but {chance[0]} → {chance[1]}"
         told[-1] += f", ranks {best_ranks(before, masked)} → {best_ranks(after, masked)}"
+        told[-1] += f" | random places: {by_chance(theirs.profile(now, groups), len(masked), groups)}"
     print("|", " | ".join(told), "|", flush=True)
 
 

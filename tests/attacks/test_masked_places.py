@@ -21,7 +21,7 @@ from tests.methods.bases import in_range
 from workers.algorithms.groups.rules.membership import Term
 
 #: Targets, one in the tests and more by the scale; where rules come from, and where those that no one masked against
-TARGETS = ("20", "53", "37", "08", "17", "39", "29", "41")
+TARGETS = ("20", "53", "37", "08", "17", "39", "29", "41", "22", "36", "45")
 TAUGHT = ("08", "13", "15", "21", "37", "51", "53", "20")
 UNUSED = ("04", "22", "24", "40", "45", "49")
 GIVEAWAYS = ["MIL", "ESR", "OCCP", "INDP", "COW", "SERIALNO", "HICOV", "PRIVCOV", "PUBCOV"]
@@ -142,6 +142,7 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
             assert max(map(abs, deviations(after, masked))) < 2.75, "2.5, and what random places leave uncertain"
 
         assert result["valid"] == (not result["findings"])
+        assert result["distortion_ratio"] == pytest.approx(result["distortion"] / result["letter_distortion"])
 
         audit = {
             "method": "group_profile", "model_job_id": model_id, "release_ids": [job["release_id"]],
@@ -156,7 +157,7 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
             state=float(target), masked=len(masked), places=len(result["sizes"]), valid=float(result["valid"]),
             exposed_before=len(list(exposed(before, masked))), exposed_after=len(list(exposed(after, masked))),
             most_deviations=max(map(abs, deviations(after, masked))),
-            distortion_ratio=result["distortion"] / result["letter_distortion"],
+            distortion_ratio=result["distortion_ratio"],
             unused_rules_exposed_before=len(list(exposed(strange[0], masked))),
             unused_rules_exposed_after=len(list(exposed(strange[1], masked))),
         )  # fmt: skip

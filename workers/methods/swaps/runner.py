@@ -44,7 +44,7 @@ class SwapsRunner:
     """Finds swaps, makes them, and attacks the result."""
 
     #: Of what checkpoints hold.
-    algorithm = 3
+    algorithm = 4
 
     def warm(self) -> None:
         """Run a few made-up records through both searches."""

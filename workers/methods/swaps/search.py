@@ -17,6 +17,9 @@ from workers.algorithms.groups.profile.inconspicuous import Masked, View, maskin
 from workers.algorithms.groups.rules.fits import fits
 from workers.algorithms.groups.rules.fuzzified import fuzzify
 from workers.algorithms.groups.rules.membership import Term
+from workers.algorithms.groups.signals.criteria import Judge
+from workers.algorithms.groups.signals.families import families
+from workers.algorithms.groups.signals.telling import telling
 from workers.algorithms.groups.swaps.assignment import cheapest, finding, moves_made, moves_needed
 from workers.algorithms.groups.swaps.effect import exactly, loosened, together
 from workers.algorithms.groups.swaps.metric import Metric, encode
@@ -302,3 +305,7 @@ def warm_swaps() -> None:
         state = memetic.step(state)
     best = memetic.result(problem, state, lambda swaps: len(swaps.source) < 9).best
     cheapest(problem, moves_made(problem, best.swaps))
+    number = member.astype(np.int64)
+    counted = families(number.astype(np.float64), number, 1 - number, 1, 0.5, (0.5,))
+    judge = Judge((0,), (), 0.01, robust=True)
+    telling(counted, judge, np.bincount(parameter)).excess(counted.counted(parameter, 4))

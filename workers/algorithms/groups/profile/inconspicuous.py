@@ -19,7 +19,10 @@ its limit, cheaply, and near to the pattern; how near, differs from draw to draw
 options for each place, so that ranks of the masked places are spread as chance would spread them, in every signal and
 in the number of signals of which a place is an outlier. The cheapest flow pairs those who leave with records that fit
 no rule. Then the profile of the result is judged. What arrives elsewhere moves limits and ranks, so the next round
-starts from there. The round with the fewest signals that fail is taken, and of equals the cheapest.
+starts from there. The round with the fewest signals that fail is taken, and of equals the cheapest. Where some signal
+fails still, or the distortion is above its target, these swaps are refined one by one (`profile.refining`); where that
+is not enough, swaps are that begin with records drawn by chance, of each place the same share of all that fit, so that
+so many members stay: many masked places have to stay as unlike each other as other places are.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -28,18 +31,20 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.profile.program import Choice, Leaving, chosen, leaving
+from workers.algorithms.groups.profile.refining import Refining, by_chance, refining
 from workers.algorithms.groups.signals.criteria import UNRANKED, Judge, Standing, failing, limit, outlier_count
 from workers.algorithms.groups.signals.families import Families
 from workers.algorithms.groups.signals.outliers import Outliers
 from workers.algorithms.groups.signals.profile import FEW
+from workers.algorithms.groups.signals.telling import telling
 from workers.algorithms.groups.swaps.assignment import finding, moves_needed
 from workers.algorithms.groups.swaps.metric import nearest
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, without
 
 #: Rounds at most, those after the criteria are met but the target of the distortion is not, and that target.
-ROUNDS: Final = 20
+ROUNDS: Final = 8
 _FURTHER: Final = 3
 TARGET: Final = 1.6
 #: Patterns drawn for a place, and what a difference of 1 in every count weighs, in mean costs of a record.
@@ -51,7 +56,9 @@ _LEAST: Final = 1e-3
 #: Standard deviations from chance that the choice aims at, and what one more costs, in shares of the cheapest choice.
 _AIM: Final = 1.7
 _WEIGHT: Final = 0.5
+#: Partners of a record: so many make its cost, so many may be taken when swaps are refined.
 _NEAREST: Final = 4
+_LISTED: Final = 64
 _COMPARED: Final = 100_000_000
 _SLACK: Final = 10
 #: Least variance of a statistic: where all values are equal, no choice is worse than another.
@@ -124,7 +131,7 @@ def masking(
         As `assignment.finding`.
     """
     work = _Rounds(problem, view)
-    work.cost = yield from _costs(problem)
+    work.distance, work.partners = yield from _listed(problem)
     best: Masked | None = None
     met = 0
     for number in range(ROUNDS):
@@ -142,6 +149,20 @@ def masking(
             break
     if best is None:
         raise ValueError("no round was made")
+    return (yield from _refined(work, best, draw, capacities))
+
+
+def _refined(work: "_Rounds", best: Masked, draw: Draw, capacities: IntArray | None) -> Generator[None, None, Masked]:
+    """The best of what the rounds came to once it is refined, and if need be of swaps that begin by chance."""
+    given = work.refining(capacities)
+    if best.failures or best.swaps.distortion > given.goal:
+        refined = yield from refining(given, best.swaps, draw(ROUNDS))
+        best = min(best, work.masked(refined), key=_quality)
+    if best.failures:
+        own = leaving_all(given.problem, by_chance(given, draw(ROUNDS + 1)))
+        drawn = yield from finding(own, moves_needed(own), capacities)
+        refined = yield from refining(given, drawn, draw(ROUNDS + 2))
+        best = min(best, work.masked(refined), key=_quality)
     return best
 
 
@@ -155,7 +176,8 @@ class _Rounds:
     def __init__(self, problem: Problem, view: View) -> None:
         self._problem, self._view = problem, view
         groups = len(problem.crisp)
-        self.cost: FloatArray = np.zeros(len(problem.source_rows))
+        self.distance: FloatArray = np.zeros((len(problem.source_rows), 0))
+        self.partners: IndexArray = np.zeros((len(problem.source_rows), 0), dtype=np.int32)
         self._sizes = np.bincount(view.parameter, minlength=groups)
         self._before = view.families.counted(view.parameter, groups)
         self._counts = self._before
@@ -168,6 +190,33 @@ class _Rounds:
     @property
     def _places(self) -> tuple[int, ...]:
         return self._view.judge.places
+
+    @property
+    def _cost(self) -> FloatArray:
+        """(S,), mean InfM of each source record and its nearest partners."""
+        near = self.distance[:, :_NEAREST]
+        return np.asarray(np.where(np.isfinite(near), near, self._problem.metric.largest).mean(axis=1))
+
+    def refining(self, capacities: IntArray | None) -> Refining:
+        """What is refined."""
+        view = self._view
+        return Refining(
+            problem=self._problem,
+            telling=telling(view.families, view.judge, self._sizes),
+            weights=np.ascontiguousarray(self._weights.T),
+            counts=np.ascontiguousarray(self._before.T),
+            distance=self.distance,
+            partners=self.partners,
+            members=view.families.members,
+            given=view.given,
+            capacities=capacities,
+            goal=TARGET * view.letter if view.letter > 0.0 else np.inf,
+        )
+
+    def masked(self, swaps: Swaps) -> Masked:
+        """Swaps, and what still tells."""
+        who = np.flatnonzero(np.isin(self._problem.source_rows, swaps.source_row))
+        return Masked(leaving_all(self._problem, who), swaps, failing(self.look(swaps)[1]))
 
     def look(self, swaps: Swaps) -> tuple[IntArray, tuple[Standing, ...]]:
         """Submicrofile of each record once swaps are made, and the profile judged."""
@@ -229,7 +278,7 @@ class _Rounds:
         mine = np.flatnonzero(self._problem.source_code == place)
         weights, now = self._weights[:, mine], self._before[:, place]
         rows, least = self._asked(place, most, weights, now)
-        cost = self.cost[mine]
+        cost = self._cost[mine]
         pull = float(cost.mean()) / len(weights) if len(mine) else 0.0
         out = []
         for number, pattern in enumerate(self._patterns(place, rng)):
@@ -325,17 +374,18 @@ def _among_highest(every: FloatArray, values: FloatArray, masked: int) -> FloatA
     return np.asarray((values > border) + room * (values == border))
 
 
-def _costs(problem: Problem) -> Generator[None, None, FloatArray]:
-    """(S,), mean InfM of each source record and its nearest partners."""
+def _listed(problem: Problem) -> Generator[None, None, tuple[FloatArray, IndexArray]]:
+    """(S, K) InfM of each source record and its nearest partners, ascending, and (S, K) which these are."""
     partners = np.array([0, len(problem.partner_rows)], dtype=np.int64)
     some = max(1, _COMPARED // max(1, problem.partner_values.size))
-    out = []
+    distances, indexes = [np.zeros((0, _LISTED))], [np.zeros((0, _LISTED), dtype=np.int32)]
     for first in range(0, len(problem.source_rows), some):
         part = problem.source_values[first : first + some]
-        distance, _ = nearest(problem.metric, part, problem.partner_values, partners, _NEAREST)
-        out.append(np.where(np.isfinite(distance[:, 0]), distance[:, 0], problem.metric.largest).mean(axis=1))
+        distance, index = nearest(problem.metric, part, problem.partner_values, partners, _LISTED)
+        distances.append(distance[:, 0])
+        indexes.append(index[:, 0])
         yield
-    return np.concatenate(out) if out else np.zeros(0)
+    return np.concatenate(distances), np.concatenate(indexes)
 
 
 def leaving_all(problem: Problem, who: IntArray) -> Problem:
