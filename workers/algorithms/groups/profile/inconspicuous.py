@@ -59,6 +59,8 @@ _WEIGHT: Final = 0.5
 #: Partners of a record: so many make its cost, so many may be taken when swaps are refined.
 _NEAREST: Final = 4
 _LISTED: Final = 64
+#: Starts by chance at most.
+_CHANCES: Final = 3
 _COMPARED: Final = 100_000_000
 _SLACK: Final = 10
 #: Least variance of a statistic: where all values are equal, no choice is worse than another.
@@ -158,10 +160,12 @@ def _refined(work: "_Rounds", best: Masked, draw: Draw, capacities: IntArray | N
     if best.failures or best.swaps.distortion > given.goal:
         refined = yield from refining(given, best.swaps, draw(ROUNDS))
         best = min(best, work.masked(refined), key=_quality)
-    if best.failures:
-        own = leaving_all(given.problem, by_chance(given, draw(ROUNDS + 1)))
+    for turn in range(_CHANCES):
+        if not best.failures:
+            break
+        own = leaving_all(given.problem, by_chance(given, draw(ROUNDS + 1 + 2 * turn)))
         drawn = yield from finding(own, moves_needed(own), capacities)
-        refined = yield from refining(given, drawn, draw(ROUNDS + 2))
+        refined = yield from refining(given, drawn, draw(ROUNDS + 2 + 2 * turn))
         best = min(best, work.masked(refined), key=_quality)
     return best
 

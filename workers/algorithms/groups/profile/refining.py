@@ -1,4 +1,6 @@
-"""Swaps that mask made cheaper, or made to mask, one record at a time (science.md section 7, "Many rules fit the core").
+"""Swaps that mask made cheaper, or made to mask, one record at a time.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------

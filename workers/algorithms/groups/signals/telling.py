@@ -1,4 +1,6 @@
-"""How much a profile tells of the masked places, as one number, thousands of times a second (science.md section 7, "Many rules fit the core").
+"""How much a profile tells of the masked places, as one number, thousands of times a second.
+
+Source: science.md section 7, "Many rules fit the core".
 
 Notation
 --------
