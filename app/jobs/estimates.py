@@ -21,7 +21,7 @@ from app.contracts.linkage import LinkageSpec
 from app.contracts.methods import METHODS
 from app.contracts.microfiles import Variable
 from app.contracts.swaps import MemeticSearch, SwapsSpec
-from app.contracts.tables import TableSpec
+from app.contracts.tables import MOST_QUASI_IDENTIFIERS, TableSpec
 from app.contracts.uncertain import Scaling, UncertainSpec
 from app.jobs.inputs import Given
 
@@ -33,6 +33,8 @@ _WIDE: Final = 32
 _CELLS: Final = 4_000_000
 #: Rules that an exhaustive search looks at: most of them are pruned.
 _PRUNED: Final = 300_000
+#: Records times sets of columns that `table` looks at: of more it looks at smaller sets.
+_TRIED: Final = 1e9
 #: Swaps of a set: how many are needed is known once the signals are counted.
 _SWAPS: Final = 130
 
@@ -158,21 +160,16 @@ def _frontier(spec: FrontierSpec, rows: float) -> Estimate:
     return _in_turn([_frame(rows, len(_columns(spec))) + _boxes(spec.at(k), rows) for k in spec.k])
 
 
-def _table(spec: TableSpec, rows: float) -> Estimate:
-    """Classes of all quasi-identifiers, and of up to three of them: what a class that is alone in its place needs."""
+def _table(spec: TableSpec, given: Given, rows: float) -> Estimate:
+    """Classes without each column, and of sets of up to three: as many as the job looks at, fewer where it proposes."""
     width = len(spec.quasi_identifiers)
+    if not width:
+        columns = sum(len(one.profile.columns) for one in given.datasets.values())
+        width = min(columns + sum(len(one.columns) for one in given.releases.values()), MOST_QUASI_IDENTIFIERS)
     sets = sum(math.comb(width, many) for many in range(1, min(width, 3) + 1))
+    tried = min(rows * sets, _TRIED if spec.quasi_identifiers else _TRIED / 10)
     asked = 1 + len(spec.sensitive) + len(spec.sums)
-    return Estimate(rows * (1e-7 * sets + 5e-7 * asked), rows * (40 * width + 60 * asked))
-
-
-def _table_of(spec: TableSpec, given: Given, rows: float) -> Estimate:
-    """Without quasi-identifiers all columns are tried as such, and all pairs of them."""
-    if spec.quasi_identifiers:
-        return _table(spec, rows)
-    names = [one.name for each in given.datasets.values() for one in each.profile.columns]
-    names += [one.name for each in given.releases.values() for one in each.columns]
-    return _table(spec.model_copy(update={"quasi_identifiers": tuple(names)}), rows)
+    return Estimate(4e-8 * tried + rows * (2e-7 * width + 5e-7 * asked), rows * (40 * width + 60 * asked))
 
 
 def _composition(spec: CompositionSpec, given: Given, rows: float) -> Estimate:
@@ -225,7 +222,7 @@ _METHODS: Final[dict[str, Callable[[Any, float], Estimate]]] = {
 }
 #: Methods of which what they name decides, beside its rows.
 _OF_RELEASES: Final[dict[str, Callable[[Any, Given, float], Estimate]]] = {
-    "table": _table_of,
+    "table": _table,
     "composition": _composition,
     "determination": _determination,
     "influence": _influence,
