@@ -31,12 +31,23 @@ class ComputedStatistic(NamedStatistic):
     linear: Ranges | None = Field(description="Range by the linear approximation.")
     guaranteed: Ranges | None = Field(description="Certain to hold the released records' value.")
     inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
-    exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
+    exact: bool = Field(
+        description="Whether `guaranteed` is reached (a gap below 1e-9): no narrower range follows from the release. "
+        "Not that the value is known: an exact range may be wide (`value_known`)."
+    )
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
     domain_may_be_empty: bool | None = Field(
         default=None,
         description="domain_mean: whether the release may have no record with the values, as far as the boxes tell: "
         "the ranges are then about the mean if there is one. Null of other statistics.",
+    )
+    value_known: bool = Field(
+        description="Whether `guaranteed` is one value (of a regression each of them): then the release tells the "
+        "statistic. `exact` does not say this.",
+    )
+    reason: str | None = Field(
+        description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
+        "there are both."
     )
 
 
@@ -47,12 +58,16 @@ class ComputedStatistics(Contract):
     statistics: tuple[ComputedStatistic, ...] = Field(
         description="In the order of what was asked; where no value was named one for each, which stands in `values`."
     )
+    share_single_value: dict[str, float] = Field(
+        description="Of each column of the boxes that is asked about, the share of rows whose box leaves one value: "
+        "these values are published. Kept columns are published as they are."
+    )
 
 
 class ComputedSummary(ComputedStatistics):
     """Answer in a job: the statistics stand in its whole result."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("statistics"))
+    model_config = ConfigDict(json_schema_extra=may_lack("statistics", "share_single_value"))
 
 
 class StatisticsSpec(JobSpec):

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, Protocol, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -62,6 +63,32 @@ def _day(value: Any) -> date:
 
 Day = Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date", "maxLength": 10})]
 Days = tuple[Day, Day]
+
+
+def _ordered(interval: tuple[Any, Any]) -> tuple[Any, Any]:
+    lo, hi = interval
+    if lo is not None and hi is not None and isinstance(lo, date) is not isinstance(hi, date):
+        msg = "both ends of an interval are numbers, or both are days"
+        raise ValueError(msg)
+    if lo is not None and hi is not None and lo > hi:
+        msg = "an interval is [lo, hi] with lo not above hi, null for an open end"
+        raise ValueError(msg)
+    return interval
+
+
+def _end(value: Any) -> str:
+    return "day" if isinstance(value, (str, date)) else "number"
+
+
+End = TypeAliasType(
+    "End",
+    Annotated[
+        Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")],
+        Discriminator(_end),
+        Field(description="A number or a day; null for an open end."),
+    ],
+)
+Interval = Annotated[tuple[End, End], AfterValidator(_ordered)]
 
 
 def _ends(domain: Any) -> str:

@@ -1,5 +1,6 @@
 """Statistics that box releases are made narrow for: as they are asked, and what is said of them."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Annotated, Final, Self
 
@@ -7,7 +8,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError, may_lack
-from app.contracts.box_columns import Value, Values, check_values
+from app.contracts.box_columns import End, Interval, Value, Values, check_values
 from app.contracts.columns import LARGEST, ColumnName
 
 
@@ -69,6 +70,11 @@ class Statistic(Contract):
         description="share, domain_mean: the values whose records are counted or averaged; omitted: a statistic for "
         "each value of the column.",
     )
+    interval: Interval | None = Field(
+        default=None,
+        description="share, domain_mean: in the place of `values`, of a last column of numbers or days: a closed "
+        "interval, null for an open end.",
+    )
     p: Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
         default=None, description="quantile: the share of records at or below it."
     )
@@ -99,10 +105,35 @@ class Statistic(Contract):
             msg = f"{self.kind} takes no `values`"
             raise MisplacedError(msg, "values")
         check_values("values", self.values or ())
+        if self.interval is not None and self.kind not in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN):
+            msg = f"{self.kind} takes no `interval`"
+            raise MisplacedError(msg, "interval")
+        if self.interval is not None and self.values is not None:
+            msg = "a statistic is about `values` or about an `interval`"
+            raise MisplacedError(msg, "interval")
+        if self.interval == (None, None):
+            msg = "an `interval` has one end at least"
+            raise MisplacedError(msg, "interval")
         if (self.p is None) is (self.kind is StatisticKind.QUANTILE):
             msg = "quantile takes `p`, the share of records at or below it" if self.p is None else "only quantile has p"
             raise MisplacedError(msg, "p")
         return self
+
+
+def steers(statistic: Statistic, columns: Collection[str]) -> bool:
+    """Whether boxes are made narrow for a statistic; all others are answered from the boxes once they are there.
+
+    What kept columns have is published as it is, and an interval of a column is no function of where its boxes are cut.
+    A statistic that concerns them has a range from the release alone, as any question asked later.
+
+    Parameters
+    ----------
+    statistic
+        One of a specification.
+    columns
+        Its quasi-identifiers.
+    """
+    return statistic.interval is None and all(name in columns for name in statistic.of)
 
 
 class RegressionTerm(Contract):
@@ -136,13 +167,16 @@ Ranges = TypeAliasType(
 class AboutCore(Contract):
     """What a release with marked boxes says of a statistic over the records of its core."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty"))
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason"))
 
     estimate: Estimate | None = Field(description="As of the statistic itself, like the following.")
     linear: Ranges | None = Field(description="Range by the linear approximation.")
     guaranteed: Ranges | None = Field(description="Certain to hold the value over the core's records.")
     inner: Ranges | None = Field(description="Reached by data consistent with the core's boxes.")
-    exact: bool = Field(description="Whether `guaranteed` is reached.")
+    exact: bool = Field(
+        description="Whether `guaranteed` is reached (a gap below 1e-9): no narrower range follows from the release. "
+        "Not that the value is known: an exact range may be wide (`value_known`)."
+    )
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
     domain_may_be_empty: bool | None = Field(
         default=None,
@@ -150,16 +184,31 @@ class AboutCore(Contract):
         "boxes tell: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
         "Null of other statistics, and where the release is older than this field.",
     )
+    value_known: bool | None = Field(
+        default=None,
+        description="Whether `guaranteed` is one value (of a regression each of them): then the release tells the "
+        "statistic. `exact` does not say this. Null where the release is older than this field.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
+        "there are both, and where the release is older than this field.",
+    )
 
 
 class NamedStatistic(Contract):
     """Which statistic an answer is about."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("interval"))
 
     kind: StatisticKind = Field(description="Which statistic.")
     of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
     values: tuple[Value, ...] | None = Field(
         default=None,
         description="share, domain_mean: the values it is about; crosstab: the cell, a value of each column.",
+    )
+    interval: tuple[End, End] | None = Field(
+        default=None, description="share, domain_mean: the interval it is about; null where it is about values."
     )
     p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
     terms: tuple[RegressionTerm, ...] | None = Field(
@@ -171,9 +220,12 @@ class NamedStatistic(Contract):
 class StatisticResult(NamedStatistic):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty"))
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "interval"))
 
-    weight: float = Field(description="How much it mattered: as given, or 1 over its natural scale.")
+    weight: float = Field(
+        description="How much it mattered: as given, or 1 over its natural scale; 0 of kept columns and of intervals, "
+        "which are answered from the boxes once they are there."
+    )
     ddof: int | None = Field(
         default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
     )
@@ -181,7 +233,10 @@ class StatisticResult(NamedStatistic):
     linear: Ranges | None = Field(description="Range by the linear approximation.")
     guaranteed: Ranges | None = Field(description="Certain to hold the kept records' value.")
     inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
-    exact: bool = Field(description="Whether `guaranteed` is reached: a gap below 1e-9.")
+    exact: bool = Field(
+        description="Whether `guaranteed` is reached (a gap below 1e-9): no narrower range follows from the release. "
+        "Not that the value is known: an exact range may be wide (`value_known`)."
+    )
     gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
     domain_may_be_empty: bool | None = Field(
         default=None,
@@ -189,13 +244,23 @@ class StatisticResult(NamedStatistic):
         "boxes tell: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
         "Null of other statistics, and where the release is older than this field.",
     )
+    value_known: bool | None = Field(
+        default=None,
+        description="Whether `guaranteed` is one value (of a regression each of them): then the release tells the "
+        "statistic. `exact` does not say this. Null where the release is older than this field.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
+        "there are both, and where the release is older than this field.",
+    )
     core: AboutCore | None = Field(
         default=None, description="The same about the core alone, where boxes are marked; else null."
     )
 
 
 class RestrictedStatistic(StatisticResult):
-    """What only the job's owner sees beside it."""
+    """What only the job's owner sees beside it; null of statistics that are answered from the release alone."""
 
     true_value: Estimate | None = Field(description="The kept records' value.")
     shift: Estimate | None = Field(description="All records' value less the kept records'.")

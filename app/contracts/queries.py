@@ -1,14 +1,13 @@
 """Questions to a release: how many records lie in a box, and which class points belong to."""
 
-from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, with_config
+from pydantic import ConfigDict, Discriminator, Field, Tag, with_config
 from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.box_columns import Day, Value, Values
-from app.contracts.columns import ColumnName, Finite
+from app.contracts.box_columns import Interval, Value, Values
+from app.contracts.columns import ColumnName
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
 
@@ -21,32 +20,6 @@ ValueSet = TypedDict(
 )
 _TOLD: Final = "Values of a column without numbers: a record counts if it has one of them."
 with_config(ConfigDict(extra="forbid", json_schema_extra={"description": _TOLD}))(ValueSet)
-
-
-def _ordered(interval: tuple[Any, Any]) -> tuple[Any, Any]:
-    lo, hi = interval
-    if lo is not None and hi is not None and isinstance(lo, date) is not isinstance(hi, date):
-        msg = "both ends of an interval are numbers, or both are days"
-        raise ValueError(msg)
-    if lo is not None and hi is not None and lo > hi:
-        msg = "an interval is [lo, hi] with lo not above hi, null for an open end"
-        raise ValueError(msg)
-    return interval
-
-
-def _end(value: Any) -> str:
-    return "day" if isinstance(value, (str, date)) else "number"
-
-
-End = TypeAliasType(
-    "End",
-    Annotated[
-        Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")],
-        Discriminator(_end),
-        Field(description="A number or a day; null for an open end."),
-    ],
-)
-Interval = Annotated[tuple[End, End], AfterValidator(_ordered)]
 
 
 def _restriction(value: Any) -> str:

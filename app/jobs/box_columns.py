@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final, cast
 
-from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, typed
-from app.contracts.box_statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic
+from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, plain_kind, typed
+from app.contracts.box_statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
@@ -22,6 +22,12 @@ def kinds_of(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
     """How each column that the dataset has is cut and published."""
     columns = named(profile)
     return {name: kind_of(spec, name, columns[name].type) for name in spec.columns if name in columns}
+
+
+def kept_kinds(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
+    """How each column that rows keep is asked about, of those that the dataset has."""
+    columns = named(profile)
+    return {name: plain_kind(columns[name].type) for name in spec.keep if name in columns}
 
 
 def lacks_values(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind) -> bool:
@@ -163,12 +169,35 @@ def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile
             yield FieldError(pointer("survey_weight"), f"column {name!r} has weights that are not above 0")
 
 
-def unfit(statistic: Statistic, position: int, kind: ColumnKind) -> str | None:
-    """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can."""
+def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False) -> str | None:
+    """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can.
+
+    Parameters
+    ----------
+    statistic, position
+        What is asked, and the place of the column in its `of`.
+    kind
+        Of the column.
+    kept
+        Whether rows have the column as it is, so that a number is a value too.
+    """
+    valued = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL)
+    if statistic.interval is not None and position == len(statistic.of) - 1:
+        return _unfit_interval(statistic.interval, kind)
     if position in ABOUT_VALUES.get(statistic.kind, ()):
-        if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
+        if valued or kept:
             return None
-        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`"
+        ways = "" if statistic.kind is StatisticKind.CROSSTAB else "; or give an `interval` of it"
+        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
     if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
         return None
     return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
+
+
+def _unfit_interval(interval: tuple[Any, Any], kind: ColumnKind) -> str | None:
+    """Why a column of this kind has no such interval."""
+    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
+        return "it has no `interval`; name its `values`"
+    if any(isinstance(end, date) is not (kind is ColumnKind.DATE) for end in interval if end is not None):
+        return "the ends of its `interval` are " + ("days" if kind is ColumnKind.DATE else "numbers")
+    return None

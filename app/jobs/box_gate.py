@@ -5,7 +5,7 @@ from math import prod
 from typing import Final
 
 from app.contracts.box_columns import ColumnKind, NominalColumn
-from app.contracts.box_statistics import ABOUT_VALUES, StatisticKind
+from app.contracts.box_statistics import ABOUT_VALUES, Statistic, StatisticKind, steers
 from app.contracts.boxes import (
     Bounds,
     BoxesSpec,
@@ -48,7 +48,7 @@ def _plain(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> bool:
         and not spec.minimum_width
         and spec.missing is not MissingValues.PATTERN
         and ColumnKind.NOMINAL not in kinds.values()
-        and not any(one.kind in (*ABOUT_VALUES, StatisticKind.QUANTILE) for one in spec.statistics or ())
+        and not any(one.kind in (*ABOUT_VALUES, StatisticKind.QUANTILE) for one in _steering(spec))
     )
 
 
@@ -88,8 +88,13 @@ def _numbers(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profile)
     }
     return sum(
         1 if one.values is not None or one.kind not in ABOUT_VALUES else prod(size.get(name, 1) for name in one.of)
-        for one in spec.statistics or ()
+        for one in _steering(spec)
     )
+
+
+def _steering(spec: BoxesSpec) -> list[Statistic]:
+    """The statistics that boxes are made narrow for."""
+    return [one for one in spec.statistics or () if steers(one, spec.columns)]
 
 
 def wrong_content(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:

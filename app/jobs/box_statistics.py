@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
-from app.contracts.box_statistics import MOST_STATISTICS, Statistic, StatisticKind
+from app.contracts.box_statistics import MOST_STATISTICS, Statistic, StatisticKind, steers
 from app.contracts.boxes import BoxesSpec
 from app.errors import FieldError, meant, pointer
 from app.jobs.box_columns import unfit
@@ -38,15 +38,55 @@ def default_statistics(columns: Sequence[str], kinds: Mapping[str, ColumnKind]) 
     return (*statistics, *shares)
 
 
-def wrong_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
-    """Statistics of what is not among the columns, or of columns of the wrong kind."""
+def with_steering(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> BoxesSpec:
+    """The specification with statistics that its boxes are made narrow for: by default, if it lists no such.
+
+    Parameters
+    ----------
+    spec
+        What is asked.
+    kinds
+        Of its columns, those that are there.
+    """
+    listed = spec.statistics or ()
+    if any(steers(one, spec.columns) for one in listed):
+        return spec
+    default = default_statistics(spec.columns, kinds)
+    if spec.statistics is None or default is None:
+        return spec.model_copy(update={"statistics": spec.statistics or default})
+    return spec.model_copy(update={"statistics": (*listed, *default)})
+
+
+def wrong_statistics(
+    spec: BoxesSpec, kinds: Mapping[str, ColumnKind], kept: Mapping[str, ColumnKind]
+) -> Iterator[FieldError]:
+    """Statistics of what is not among the columns, or of columns of the wrong kind.
+
+    Parameters
+    ----------
+    spec
+        What is asked.
+    kinds, kept
+        Of its columns, and of those that rows keep, as far as they are there.
+    """
+    if spec.statistics and not any(steers(one, spec.columns) for one in spec.statistics):
+        detail = "boxes are made narrow for statistics of `columns`, of which there are too many to list all: name some"
+        yield FieldError("/statistics", detail)
     for index, statistic in enumerate(spec.statistics or ()):
         for position, name in enumerate(statistic.of):
             where = pointer("statistics", index, "of", position)
-            if name not in spec.columns:
-                yield FieldError(where, f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
-            elif name in kinds and (wrong := unfit(statistic, position, kinds[name])):
-                yield FieldError(where, f"column {name!r} is {kinds[name]}: {wrong}")
+            kind = kinds.get(name) or kept.get(name)
+            if name not in (*spec.columns, *spec.keep):
+                hint = ", and `sensitive` columns are published if they are kept" if name in spec.sensitive else ""
+                close = meant(name, (*spec.columns, *spec.keep))
+                yield FieldError(where, f"{name!r} is not one of `columns` or `keep`{hint}{close}")
+            elif kind is not None and (wrong := unfit(statistic, position, kind, kept=name not in spec.columns)):
+                yield FieldError(where, f"column {name!r} is {kind}: {wrong}")
+        if statistic.weight and not steers(statistic, spec.columns):
+            detail = (
+                "kept columns and intervals are answered from the boxes and do not steer them: leave the weight out"
+            )
+            yield FieldError(pointer("statistics", index, "weight"), detail)
         if (listed := spec.ordinal.get(statistic.of[-1])) is None:
             continue
         for number, value in enumerate(statistic.values or ()):

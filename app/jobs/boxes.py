@@ -8,9 +8,9 @@ from app.contracts.boxes import BoxesSpec, Content, RareRecords, ReleasedWeights
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
 from app.jobs import series, versions
-from app.jobs.box_columns import complete_records, kinds_of, wrong_columns, wrong_weights
+from app.jobs.box_columns import complete_records, kept_kinds, kinds_of, wrong_columns, wrong_weights
 from app.jobs.box_gate import undefined, wrong_content
-from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
+from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
@@ -22,11 +22,7 @@ def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
         return series.fill(spec, base)
     if (previous := versions.previous_of(spec, given)) is not None:
         return versions.fill(spec, given, previous)
-    spec = _with_row_weights(spec)
-    if spec.statistics is not None:
-        return spec
-    statistics = default_statistics(spec.columns, kinds_of(spec, given.profile()))
-    return spec.model_copy(update={"statistics": statistics})
+    return with_steering(_with_row_weights(spec), kinds_of(spec, given.profile()))
 
 
 def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
@@ -52,7 +48,7 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
         *wrong_columns(spec, profile),
         *wrong_weights(spec, columns, profile),
         *_unknown(spec, columns),
-        *wrong_statistics(spec, kinds),
+        *wrong_statistics(spec, kinds, kept_kinds(spec, profile)),
         *_names(spec, kinds),
         *too_many_statistics(spec, kinds),
         *_diverse(spec, columns),

@@ -37,12 +37,7 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
                 those = f"those that can be asked about: {', '.join(names)}"
                 told = f"{name!r} is no column of this release; {those}{meant(name, names)}"
                 errors.append(FieldError(where, told))
-            elif name not in release.spec["columns"] and _weighed_by_box(release):
-                told = (
-                    "design weights are published of whole boxes, so nothing is certain of kept columns: `weights: row`"
-                )
-                errors.append(FieldError(where, f"{name!r} is kept beside the boxes: {told}"))
-            elif wrong := unfit(statistic, place, _kind(release, name)):
+            elif wrong := unfit(statistic, place, _kind(release, name), kept=name not in release.spec["columns"]):
                 errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
     return errors
 
@@ -89,13 +84,6 @@ def _asked_by(release: ReleaseInput, name: str) -> str:
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         return "values"
     return "days" if kind is ColumnKind.DATE else "numbers"
-
-
-def _weighed_by_box(release: ReleaseInput) -> bool:
-    """Whether rows have an interval for the mean weight of their box, and no weight of their own."""
-    others = [*(release.spec.get("keep") or ()), *(f"{name}_lo" for name in release.spec.get("columns") or ())]
-    there = any(column.name == "weight_mean_lo" for column in release.columns)
-    return there and release.spec.get("survey_weight") is not None and "weight_mean_lo" not in others
 
 
 def _kind(release: ReleaseInput, name: str) -> ColumnKind:

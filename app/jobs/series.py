@@ -6,13 +6,14 @@ Source: science.md section 6, "A series is post-processing".
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from app.contracts.box_columns import ColumnKind
+from app.contracts.box_columns import ColumnKind, plain_kind
 from app.contracts.boxes import BoxesSpec, Content, RareRecords
+from app.contracts.datasets import ColumnType
 from app.contracts.inputs import ReleaseInput
 from app.contracts.jobs import ReleasingSpec
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, pointer
-from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
+from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_statistics
 
 #: The field that names the base.
 BASE: Final = "base_release_id"
@@ -31,10 +32,7 @@ def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, base).items() if name not in own}
     filled = spec.model_copy(update=more)
-    if filled.statistics is not None:
-        return filled
-    kinds = _kinds(filled, base)
-    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds)})
+    return with_steering(filled, _kinds(filled, base))
 
 
 def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
@@ -47,7 +45,7 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
         *_strange("keep", spec, base),
         *_k(spec, base),
         *otherwise(spec, base),
-        *wrong_statistics(spec, kinds),
+        *wrong_statistics(spec, kinds, _kept_kinds(spec, base)),
         *too_many_statistics(spec, kinds),
     ]
 
@@ -91,6 +89,11 @@ def _of(by_column: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any
 
 def _kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
     return {name: base.kind_of(name) for name in spec.columns if name in base.spec["columns"]}
+
+
+def _kept_kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
+    types = {column.name: column.type for column in base.columns}
+    return {name: plain_kind(ColumnType(types[name])) for name in spec.keep if name in types}
 
 
 def _strange(field: str, spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:

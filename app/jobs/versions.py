@@ -10,8 +10,8 @@ from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, meant, pointer
-from app.jobs.box_columns import kinds_of, wrong_columns, wrong_weights
-from app.jobs.box_statistics import default_statistics, too_many_statistics, wrong_statistics
+from app.jobs.box_columns import kept_kinds, kinds_of, wrong_columns, wrong_weights
+from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.jobs.columns import named
 from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
@@ -43,10 +43,7 @@ def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
     filled = spec.model_copy(update={**more, PREVIOUS: previous.id})
-    if filled.statistics is not None:
-        return filled
-    kinds = kinds_of(filled, given.profile())
-    return filled.model_copy(update={"statistics": default_statistics(spec.columns, kinds)})
+    return with_steering(filled, kinds_of(filled, given.profile()))
 
 
 def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldError]:
@@ -68,7 +65,7 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
         *wrong_weights(spec, named(profile), profile),
         *unknown_columns("sensitive", spec.sensitive, named(profile)),
         *_other_types(spec, given, previous),
-        *wrong_statistics(spec, kinds),
+        *wrong_statistics(spec, kinds, kept_kinds(spec, profile)),
         *too_many_statistics(spec, kinds),
     ]
 

@@ -44,6 +44,14 @@ OF_VALUES = [
     {"kind": "domain_mean", "of": ["dose", "ward"], "values": ["a"]},
     {"kind": "mean", "of": ["dose"]},
 ]
+OF_KEPT = [
+    {"kind": "domain_mean", "of": ["dose", "sex"], "values": ["f"]},
+    {"kind": "mean", "of": ["dose"]},
+    {"kind": "share", "of": ["visits"], "interval": [None, 2]},
+    {"kind": "domain_mean", "of": ["visits", "sex"]},
+    {"kind": "share", "of": ["days"], "interval": [10, 30]},
+    {"kind": "correlation", "of": ["dose", "visits"]},
+]
 NUMBERS: dict[str, Any] = {"columns": ["dose", "days"], "k": 5, "statistics": NARROW}
 WARDS: dict[str, Any] = {"columns": ["dose", "ward", "study"], "k": 4, "statistics": OF_VALUES}
 KINDS: dict[str, dict[str, Any]] = {
@@ -64,6 +72,16 @@ KINDS: dict[str, dict[str, Any]] = {
         "keep": ["ward"], "sensitive": ["ward"], "l": 2, "t": 0.6, "alpha": 0.9, "statistics": NARROW[:1],
     },
     "kept and counted": NUMBERS | {"keep": ["sex"], "count_keep": True, "statistics": NARROW[:1]},
+    "of kept columns": NUMBERS | {"keep": ["sex", "visits"], "statistics": OF_KEPT},
+    "of kept columns, tight": NUMBERS | {
+        "keep": ["sex", "visits"], "statistics": OF_KEPT[:4], "bounds": "tight",
+    },
+    "of kept columns, marked": NUMBERS | {
+        "keep": ["sex", "visits"], "statistics": OF_KEPT[:4], "rare_records": "mark", "dismiss_at_most": 0.2,
+    },
+    "of kept columns, a survey": NUMBERS | {
+        "keep": ["sex", "visits"], "statistics": OF_KEPT[:4], "survey_weight": "design",
+    },
     "persons": NUMBERS | {"person": "patient", "statistics": NARROW[:1]},
     "series": {"base": "cells", "columns": ["dose", "days"], "k": 12, "statistics": NARROW[:3]},
     "uncertain": {"method": "uncertain", "columns": ["dose", "days"], "k": 4, "keep": ["ward"]},
@@ -96,7 +114,8 @@ def patients(seed: int, rows: int = 160) -> pl.DataFrame:
         "study": draw.choice(STUDY, rows), "sex": draw.choice(["f", "m"], rows), "design": draw.lognormal(2, 1, rows),
         "patient": draw.integers(0, rows // 2, rows),
     })  # fmt: skip
-    return frame.with_columns(gap=pl.when(pl.Series(draw.random(rows) < 0.8)).then(pl.Series(dose * 2 + 1)))
+    frame = frame.with_columns(gap=pl.when(pl.Series(draw.random(rows) < 0.8)).then(pl.Series(dose * 2 + 1)))
+    return frame.with_columns(visits=pl.when(pl.Series(draw.random(rows) < 0.8)).then(draw.integers(1, 4, rows)))
 
 
 class Bundle:
@@ -166,7 +185,11 @@ def false_of_one(one: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if one["estimate"] is not None and parts is None:
         for by in (1e-4 * size, -1e-4 * size, 3.0 * size):
             yield "estimate moved", one | {"estimate": one["estimate"] + by}
+    if one["linear"] is not None and parts is None:
         yield "linear range moved", one | {"linear": moved(one["linear"], 1e-4 * size)}
+    yield "value_known turned", one | {"value_known": not one["value_known"]}
+    if one["estimate"] is not None and parts is None:
+        yield "a reason for nothing", one | {"reason": "it is constant"}
     yield "exact turned", one | {"exact": not one["exact"]}
     if one["gap"] is not None:
         yield "gap moved", one | {"gap": one["gap"] + 0.01}
@@ -292,7 +315,8 @@ TRUE_OF = {
     "uncertain, common": {"common", "dismissed"},
     "uncertain, rotated": {"rotated", "the records' own", "a great least scale"},
     "a survey": {"a survey of others"}, "tight": {"tight, with its flag"},
-    "nominal, tight": {"tight, with its flag"},
+    "nominal, tight": {"tight, with its flag"}, "of kept columns, tight": {"tight, with its flag"},
+    "of kept columns, a survey": {"a survey of others"},
 }  # fmt: skip
 
 

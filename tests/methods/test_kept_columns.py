@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from surebox_verify.certify import certify
-from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import question
 from tests.methods.asking import released, succeed, upload
 from tests.methods.in_process import Bench
@@ -173,31 +172,126 @@ def test_salary_by_sex(client: httpx.Client) -> None:
     assert answer.json()["counts"][0]["guaranteed"] == [true, true]
     wrong = [
         {"kind": "mean", "of": ["sex"]},
-        {"kind": "share", "of": ["salary"], "values": [1]},
+        {"kind": "share", "of": ["sex"], "interval": [1, 2]},
         {"kind": "mean", "of": ["x"]},
+        {"kind": "share", "of": ["age"]},
     ]
     answer = client.post(f"{where}/statistics", json={"statistics": wrong})
     assert [error["pointer"] for error in answer.json()["errors"]] == [
-        f"/statistics/{place}/of/0" for place in range(3)
+        f"/statistics/{place}/of/0" for place in range(4)
     ]
 
 
-def test_weights_of_whole_boxes_say_nothing_certain_of_their_parts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Which records of a box weigh how much is not published: a kept column's share of the weights is open."""
-    frame = staff(60, seed=3).with_columns(design=pl.Series(np.random.default_rng(1).uniform(1, 9, 60)))
+def test_weights_of_whole_boxes_leave_kept_columns_open_within_them(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Which records of a box weigh how much is not published: a kept column's share of the weights is a range."""
+    draw = np.random.default_rng(1)
+    frame = staff(90, seed=3).with_columns(design=pl.Series(draw.lognormal(1, 1.2, 90)))
     bench = Bench(tmp_path_factory.mktemp("kept"))
     bench.dataset("t", frame)
     spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "town"], "k": 3, "keep": ["salary", "sex"]}
-    done = bench.run(spec | {"survey_weight": "design"})
+    of_kept: list[dict[str, Any]] = [
+        {"kind": "domain_mean", "of": ["salary", "sex"], "values": ["f"]},
+        {"kind": "domain_mean", "of": ["salary", "sex"], "values": ["m"]},
+        {"kind": "share", "of": ["sex"], "values": ["f"]},
+        {"kind": "mean", "of": ["salary"]},
+        {"kind": "domain_mean", "of": ["age", "salary"], "interval": [None, 45_000]},
+        {"kind": "covariance", "of": ["age", "salary"]},
+    ]
+    done = bench.run(spec | {"survey_weight": "design", "statistics": of_kept})
     bench.keep("r", done)
-    asked = {"kind": "domain_mean", "of": ["salary", "sex"]}
-    wrong = bench.accepted({"method": "statistics", "release_id": "r", "statistics": [asked]})[1]
-    assert [error.pointer for error in wrong] == ["/statistics/0/of/0", "/statistics/0/of/1"]
-    assert "weights: row" in wrong[0].detail
-    with pytest.raises(UnreadableError, match="whole boxes"):
-        certify(done.rows(), ["domain_mean(salary, sex=f)"], weight=True)
+    later = bench.run({"method": "statistics", "release_id": "r", "statistics": of_kept}).whole["statistics"]
+    offline = certify(done.rows(), [question(one) for one in of_kept], weight=True)
+    own = [one for one in done.whole["statistics"] if one["weight"] == 0.0]
+    for one, other, alone in zip(own, later, offline, strict=True):
+        there = frame.drop_nulls(one["of"])
+        weights, values = there["design"].to_numpy(), there[one["of"][0]].to_numpy()
+        inside = np.ones(there.height, dtype=bool)
+        if one["values"]:
+            inside = (there["sex"] == one["values"][0]).to_numpy()
+        if one["interval"]:
+            inside = (there["salary"] <= 45_000).to_numpy()
+        if one["kind"] == "share":
+            true = weights[inside].sum() / weights.sum()
+        elif one["kind"] == "covariance":
+            true = np.cov(values, there["salary"].to_numpy(), aweights=weights, ddof=0)[0, 1]
+        else:
+            true = np.average(values[inside], weights=weights[inside])
+        for found in (one, other, alone):
+            assert found["guaranteed"][0] <= true <= found["guaranteed"][1], one
+            assert not found["value_known"]
+            assert found["guaranteed"] == pytest.approx(one["guaranteed"])
     count = bench.run({"method": "count", "release_id": "r", "queries": [{"sex": {"in": ["f"]}}]}).whole["counts"][0]
     assert count["guaranteed"] == [(frame["sex"] == "f").sum()] * 2
+
+
+OWN = [
+    {"kind": "domain_mean", "of": ["salary", "sex"]},
+    {"kind": "mean", "of": ["age"]},
+    {"kind": "share", "of": ["salary"], "interval": [None, 40_000]},
+    {"kind": "crosstab", "of": ["town", "grade"]},
+    {"kind": "share", "of": ["town"]},
+    {"kind": "correlation", "of": ["salary", "grade"]},
+    {"kind": "domain_mean", "of": ["salary", "age"], "interval": [30, 45]},
+]
+
+
+@pytest.mark.parametrize("rare", ["keep", "mark"])
+def test_statistics_of_kept_columns_stand_in_the_job_and_steer_nothing(
+    tmp_path_factory: pytest.TempPathFactory, rare: str
+) -> None:
+    """They have the ranges of a question asked later, in their places, and boxes are what they are without them."""
+    frame = staff(90, seed=8)
+    bench = Bench(tmp_path_factory.mktemp("own"))
+    bench.dataset("t", frame)
+    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "town"], "k": 3, "rare_records": rare}
+    spec |= {"keep": ["salary", "sex", "grade"], "partition": "fast"}
+    whole = bench.run(spec | {"statistics": OWN}, seed=5)
+    plain = bench.run(spec | {"statistics": [OWN[1], OWN[4]]}, seed=5)
+    assert whole.rows().equals(plain.rows())
+    entries = whole.whole["statistics"]
+    kinds = [one["kind"] for one in entries]
+    assert kinds == ["domain_mean"] * 2 + ["mean", "share"] + ["crosstab"] * 9 + ["share"] * 3 + [
+        "correlation", "domain_mean",
+    ]  # fmt: skip
+    assert [one for one in entries if one["weight"]] == plain.whole["statistics"]
+    bench.keep("r", whole)
+    later = bench.run({"method": "statistics", "release_id": "r", "statistics": [
+        one for one in OWN if one["kind"] != "correlation"
+    ]}).whole["statistics"]  # fmt: skip
+    answered = [one for one in entries if one["kind"] != "correlation"]
+    assert [one["guaranteed"] for one in answered] == [one["guaranteed"] for one in later]
+    for one in answered:
+        if one["interval"] is None and one["kind"] != "crosstab":
+            check(one, frame)
+    there = frame.drop_nulls("salary")
+    assert entries[3]["guaranteed"] == pytest.approx([(there["salary"] <= 40_000).mean()] * 2)
+    within = there.filter(pl.col("age").is_between(30, 45))["salary"].mean()
+    assert entries[-1]["guaranteed"][0] <= within <= entries[-1]["guaranteed"][1]
+    assert entries[-2]["guaranteed"] is None
+    assert "'grade' is nominal with 3 values" in entries[-2]["reason"]
+    assert (entries[0]["core"] is None) is (rare == "keep")
+    assert whole.release is not None
+    assert [one["kind"] for one in whole.release.parameters["statistics"]] == [one["kind"] for one in OWN]
+
+
+def test_statistics_of_what_is_not_there_are_refused_by_name(tmp_path_factory: pytest.TempPathFactory) -> None:
+    bench = Bench(tmp_path_factory.mktemp("refused"))
+    bench.dataset("t", staff(60, seed=8))
+    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "town"], "k": 3, "keep": ["salary", "sex"]}
+    wrong = bench.accepted(spec | {"statistics": [
+        {"kind": "mean", "of": ["age"]},
+        {"kind": "mean", "of": ["level"]},
+        {"kind": "mean", "of": ["sex"]},
+        {"kind": "mean", "of": ["salary"], "weight": 2.0},
+        {"kind": "share", "of": ["sex"], "interval": [1, 2]},
+        {"kind": "share", "of": ["age"]},
+    ]})[1]  # fmt: skip
+    assert [error.pointer for error in wrong] == [
+        "/statistics/1/of/0", "/statistics/2/of/0", "/statistics/3/weight", "/statistics/4/of/0", "/statistics/5/of/0",
+    ]  # fmt: skip
+    assert "`keep`" in wrong[0].detail
+    alone, _ = bench.accepted(spec | {"statistics": [{"kind": "domain_mean", "of": ["salary", "sex"]}]})
+    assert [one.kind for one in alone.statistics][:3] == ["domain_mean", "mean", "variance"], "boxes need some to steer"
 
 
 def test_a_column_that_is_called_as_the_weights_of_boxes_refuses_no_question(

@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,9 @@ def test_the_public_page_has_every_range_and_no_true_value(release: ReleaseFacts
     page = Cells(rendered(writing.of_release(release)))
     at = page.texts.index("mean of age")
     row = [text for text in page.texts[at : at + 12] if text]
-    assert row[:5] == ["mean of age", "38.1", "39.1", "38.6", "yes"]
+    assert row[:6] == ["mean of age", "38.1", "39.1", "38.6", "no", "yes"]
+    assert {"Value is known", "Narrowest range", "Note"} <= set(page.texts)
+    assert any("It does not say that the value is known: such a range may be wide." in text for text in page.texts)
     assert "regression of age on hours: intercept" in page.texts
     assert not any("38.58" in text or "0.0687" in text for text in page.texts)
     assert not any("True value" in text for text in page.texts)
@@ -97,8 +100,23 @@ def test_sizes_and_widths_are_those_of_the_file(release: ReleaseFacts) -> None:
     page = Cells(rendered(writing.of_release(release)))
     assert "301 boxes hold 5 to 7 records, half of them at most 5." in page.texts
     at = page.texts.index("Bounds")
-    row = [text for text in page.texts[at:] if text][6:11]
-    assert row == ["age", "20", "64", "4", f"{4 / 44:.6g}"]
+    row = [text for text in page.texts[at:] if text][7:13]
+    assert row == ["age", "20", "64", "4", f"{4 / 44:.6g}", "0"]
+    assert any("No box leaves one value only" in text for text in page.texts)
+
+
+def test_where_boxes_leave_one_value_the_page_says_of_how_many(release: ReleaseFacts, tmp_path: Path) -> None:
+    """Ages of 4 of 5 rows, and texts of 2 of 5, are those of a box of one value: they are published."""
+    path = tmp_path / "release.parquet"
+    box = np.repeat(np.arange(1, 6), 4)
+    age = 20 + 5 * box
+    towns = [["Bern"], ["Bern"], ["Bern", "Genf"], ["Bern", "Genf"], ["Genf", "Bern"]]
+    columns = {"box": box, "age_lo": age, "age_hi": age + (box == 5), "town_set": [towns[each - 1] for each in box]}
+    pq.write_table(pa.table(columns), path)
+    facts = replace(release, data=path, parameters={**release.parameters, "columns": ["age", "town"]})
+    page = Cells(rendered(writing.of_release(facts)))
+    said = next(text for text in page.texts if "Where a box leaves one value" in text)
+    assert "80 % of the records in age and 40 % of the records in town" in said
 
 
 def test_sets_are_told_with_how_many_records_they_give_away(tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from surebox_verify.answering import answering
 from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import Certificate, read_certificate
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError, read_envelope
-from surebox_verify.questions import Question, answering, asked
+from surebox_verify.questions import Question, asked
 from surebox_verify.released.boxes import (
     WEIGHT,
     WEIGHT_ENDS,
@@ -106,7 +107,8 @@ def certify(
     def books(parts: ReleasedBoxes, beside: Sequence[str]) -> Mapping[str, Codebook]:
         return codebooks_of(parts, said.declared, classed=classed, beside=beside)
 
-    return finished(answering(boxes, kept, questions, said.meaning, books))
+    found = finished(answering(boxes, kept, questions, said.meaning, books))
+    return [entry for each in found for entry in each]
 
 
 def _as_certified(certificate: Certificate) -> _Said:

@@ -129,15 +129,15 @@ def _wrong_columns(held: Held) -> Iterator[str]:
         yield f"columns: the file has not those that are published ({', '.join(map(repr, other))})"
     elif held.typed:
         for name in there:
-            kind = _kind(held.table.schema.field(name).type)
+            kind = kind_of(held.table.schema.field(name).type)
             if kind is not None and said[name] != kind:
                 yield f"columns: {name!r} is {said[name]} as published, {kind} in the file"
 
 
-def _kind(kind: pa.DataType) -> str | None:
-    """The name of a column's type; None of those that no release has."""
+def kind_of(kind: pa.DataType) -> str | None:
+    """The name of a column's type in a certificate; None of those that no release has."""
     if pa.types.is_dictionary(kind):
-        return _kind(kind.value_type)
+        return kind_of(kind.value_type)
     for name, holds in _KINDS.items():
         if any(each(kind) for each in holds):
             return name

@@ -30,6 +30,7 @@ from surebox_verify.ranges.regression import regression_work
 from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.ranges.steps import RangeSteps, Work
 from surebox_verify.readings import Axis, Reading, Readings
+from surebox_verify.reasons import Reason, no_estimate, no_range
 
 _WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
 _ALL_WORK = 12_000_000_000
@@ -38,6 +39,8 @@ _ENOUGH = 256  # passes after which gaps of ten million boxes are below 0.2 %
 _MANY = 100  # ranges of two columns, up to which each has so many
 _LEAST_EFFORT = 16
 _PAIRS = ("covariance", "correlation", "regression")
+_KNOWN = 1e-9  # relative width below which a range is one value
+_NOTHING = 1e-300  # width of a 0 that was rounded outward
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,10 @@ class Estimate:
     linear : C~ - Delta to C~ + Delta, None likewise.
     guaranteed : certain to contain the records' value; None where nothing could be proven.
     inner : reached at both ends by some data consistent with the boxes, or None.
-    gap, exact : relative width between the two; below 1e-9.
+    gap, exact : relative width between the two; below 1e-9: no narrower range follows, however wide it is.
     domain_may_be_empty : of a mean within a set, whether data consistent with the boxes have no record in it: the
         ranges are about the mean if there is one, and None where no data have. None of other statistics.
+    reason : why there is no range or no estimate; None where there are both.
     """
 
     estimate: float | None
@@ -62,6 +66,18 @@ class Estimate:
     gap: float | None
     exact: bool
     domain_may_be_empty: bool | None = None
+    reason: Reason | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the range is one value, rounding aside: the release tells the number."""
+        return self.guaranteed is not None and is_one_value(self.guaranteed)
+
+
+def is_one_value(interval: Interval) -> bool:
+    """Whether an interval is one number, rounding aside."""
+    size = max(abs(interval.lower), abs(interval.upper))
+    return bool(interval.upper - interval.lower <= max(_KNOWN * size, _NOTHING))
 
 
 def ranges(
@@ -267,7 +283,28 @@ def estimates(
         guessed = _of_moments(statistic, reading, len(found), ddof)
     else:
         guessed = guesses(reading, statistic)
-    return tuple(_estimate(*each) for each in zip(found, guessed, empty, strict=True))
+    parts = [_estimate(*each) for each in zip(found, guessed, empty, strict=True)]
+    if all(part.guaranteed is not None and part.estimate is not None for part in parts):
+        return tuple(parts)
+    without = no_range(statistic, reading) if any(part.guaranteed is None for part in parts) else None
+    return tuple(replace(part, reason=_why(part, without, statistic, reading)) for part in parts)
+
+
+def _why(part: Estimate, without: Reason | None, statistic: Statistic, reading: Reading) -> Reason | None:
+    if part.guaranteed is None:
+        return without
+    return no_estimate(statistic, reading) if part.estimate is None else None
+
+
+def reason_of(parts: Sequence[Estimate], of: Sequence[str]) -> str | None:
+    """Why a statistic has no range or no estimate, in words; of several numbers the first that has none.
+
+    Parameters
+    ----------
+    parts : its numbers.
+    of : names of its columns.
+    """
+    return next((part.reason.told(of) for part in parts if part.reason is not None), None)
 
 
 def _estimate(r: Range, guess: Guess, empty: bool | None) -> Estimate:

@@ -4,7 +4,8 @@ A range is `verified` where the one that is computed again lies within the publi
 last place of its larger end, or 2^-44 of its width. It is `consistent` where it is narrower than that, but contains
 what data consistent with the boxes reach (`inner`, as it is computed again): another version of the search may have
 found it, or it is a wrong claim. Where the range computed again is exact there is no such doubt. Else it is
-`contradicted`, and so is a statistic whose estimate, linear range, `inner`, `gap` or `exact` is not what follows.
+`contradicted`, and so is a statistic whose estimate, linear range, `inner`, `gap`, `exact` or `value_known` does not
+follow.
 A mean within values has no range where no box can hold a record with them: `certainly empty`.
 """
 
@@ -15,6 +16,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from surebox_verify.core.intervals import Interval
+from surebox_verify.estimates import is_one_value
 from surebox_verify.questions import name_of
 from surebox_verify.ranges.guaranteed import combine
 
@@ -25,7 +27,9 @@ _GAP: Final = 1e-6
 _EXACT: Final = 1e-9
 #: The column of a marked release that says which rows are of the core, and the part of a statistic that is about these.
 CORE: Final = "core"
-_OF_ALL: Final = ("estimate", "linear", "guaranteed", "inner", "exact", "gap", "domain_may_be_empty")
+_OF_ALL: Final = (
+    "estimate", "linear", "guaranteed", "inner", "exact", "gap", "domain_may_be_empty", "value_known", "reason",
+)  # fmt: skip
 
 
 class Finding(StrEnum):
@@ -124,7 +128,8 @@ def _verdict(
         return Finding.CONTRADICTED, f"{len(parts)} numbers published, {len(others)} follow"
     verdicts = [_compared(*each) for each in zip(parts, others, without, strict=True)]
     worst = max(verdicts, key=lambda each: _ORDER.index(each[0]))
-    if worst[0] is not Finding.CONTRADICTED and (reason := _wrong_gap(published, parts)) is not None:
+    reason = _wrong_gap(published, parts) or _wrong_words(published, parts)
+    if worst[0] is not Finding.CONTRADICTED and reason is not None:
         return Finding.CONTRADICTED, reason
     if worst[0] is Finding.NOTHING_CLAIMED and again["domain_may_be_empty"] and again["guaranteed"] is None:
         return Finding.EMPTY, None
@@ -166,6 +171,17 @@ def _wrong_gap(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | No
     if exact is not None and gap is not None and bool(exact) != is_exact:
         return f"exact: {exact} published, its own gap says {is_exact}"
     return f"exact: {exact} published, without what reaches it," if exact and gap is None else None
+
+
+def _wrong_words(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | None:
+    """What is said of ranges that does not follow from them: that they are one value, or why there is none."""
+    known, case = published.get("value_known"), all(each.guaranteed and is_one_value(each.guaranteed) for each in parts)
+    if known is not None and bool(known) is not case:
+        return f"value_known: {known} published, its own range says {case}"
+    lacking = any(each.guaranteed is None or each.estimate is None for each in parts)
+    if published.get("reason") is not None and not lacking:
+        return "a reason published why there is no range, and all is there"
+    return None
 
 
 def _parts(statistic: Mapping[str, Any]) -> list[_Part]:

@@ -6,26 +6,22 @@ whoever asks the same of the same boxes has the same ranges.
 
 import json
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import numpy as np
-import pyarrow as pa
 
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
 from surebox_verify.counted import cell_of
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
+from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps, reason_of
 from surebox_verify.readings import Readings
-from surebox_verify.released.beside import divided, meaning_of_parts
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant, codebooks_of, same
-
-T = TypeVar("T")
+from surebox_verify.released.intervals import interval_in, wrong_interval
 
 KINDS: tuple[str, ...] = get_args(Kind)
 #: Kinds about a set of values of a column, nominal or ordinal.
@@ -37,13 +33,18 @@ _PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
 
 @dataclass(frozen=True)
 class Question:
-    """One statistic, its columns by name; `ddof` as in the release's specification."""
+    """One statistic, its columns by name; `ddof` as in the release's specification.
+
+    `interval` has the ends of a closed interval of the last column, None for an open one: of a share or a domain_mean
+    in the place of `values`.
+    """
 
     kind: str
     of: tuple[str, ...]
     ddof: int = 0
     p: float | None = None
     values: tuple[Any, ...] | None = None
+    interval: tuple[Any, Any] | None = None
 
 
 def asked(text: str, *, ddof: int = 0) -> Question:
@@ -76,7 +77,9 @@ def asked(text: str, *, ddof: int = 0) -> Question:
         found |= {"of": parts[:-1], "p": _number(parts[-1], text)}
     if kind in _OF_VALUES and parts and "=" in parts[-1]:
         name, _, values = parts[-1].partition("=")
-        found |= {"of": [*parts[:-1], name.strip()], "values": [value.strip() for value in values.split("|")]}
+        ends = interval_in(values.strip())
+        about = {"values": [each.strip() for each in values.split("|")]} if ends is None else {"interval": ends}
+        found |= {"of": [*parts[:-1], name.strip()], **about}
     return question(found, ddof=ddof)
 
 
@@ -93,13 +96,16 @@ def question(found: Mapping[str, Any], *, ddof: int = 0) -> Question:
     if kind == "quantile" and not (isinstance(p, float) and 0.0 < p < 1.0):
         msg = "a quantile takes `p`, above 0 and below 1: quantile(age, 0.5)"
         raise UnreadableError(msg)
-    values = found.get("values")
+    values, interval = found.get("values"), found.get("interval")
+    if interval is not None and (fault := wrong_interval(str(kind), values, interval)) is not None:
+        raise UnreadableError(fault)
     return Question(
         str(kind),
         tuple(of),
         ddof if depends_on_ddof(kind) else 0,
         p if kind == "quantile" else None,
         None if values is None else tuple(values),
+        None if interval is None else tuple(interval),
     )
 
 
@@ -107,6 +113,8 @@ def name_of(published: Mapping[str, Any]) -> str:
     """A published statistic as a person writes it; of a cross-table's cell the value of each column."""
     kind, of = str(published.get("kind")), [str(each) for each in published.get("of") or ()]
     values = [str(each) for each in published.get("values") or ()]
+    if (interval := published.get("interval")) is not None and of:
+        values = ["..".join("" if end is None else str(end) for end in interval)]
     if kind == "crosstab":
         of[: len(values)] = [f"{name}={value}" for name, value in zip(of, values, strict=False)]
     elif values and of:
@@ -139,8 +147,9 @@ def computing(
     Returns
     -------
     list
-        An object a question, as releases publish them: `estimate`, `linear`, `guaranteed`, `inner`, `exact`, `gap`, and
-        of a `domain_mean` `domain_may_be_empty`, whether data that fit the boxes have no record with the values.
+        An object a question, as releases publish them: `estimate`, `linear`, `guaranteed`, `inner`, `exact`, `gap`,
+        `value_known`, `reason`, and of a `domain_mean` `domain_may_be_empty`, whether data that fit the boxes have no
+        record with the values.
 
     Raises
     ------
@@ -149,57 +158,11 @@ def computing(
     surebox_verify.released.codebooks.UnlistedValueError
         A value that a declared codebook does not have.
     """
-    found = yield from _computed(boxes, questions, meaning, books, by_value=by_value)
+    found = yield from computed(boxes, questions, meaning, books, by_value=by_value)
     return [one for each in found for one in each]
 
 
-def answering(
-    boxes: ReleasedBoxes,
-    kept: pa.Table,
-    questions: Sequence[Question],
-    meaning: Meaning | None = None,
-    books: Callable[[ReleasedBoxes, Sequence[str]], Mapping[str, Codebook]] = lambda boxes, beside: codebooks_of(
-        boxes, beside=beside
-    ),
-) -> Generator[float, None, list[dict[str, Any]]]:
-    """Compute statistics of boxes and of the columns beside them, as `computing` with `by_value`.
-
-    Questions about the same columns beside the boxes are computed together, of the boxes divided by these (released
-    .beside); those about none of the boxes as they are.
-
-    Parameters
-    ----------
-    boxes, questions, meaning : as of `computing`.
-    kept : the columns that rows have as they are, a row for each of the release's.
-    books : the codebooks of boxes with some columns beside them.
-
-    Raises
-    ------
-    surebox_verify.core.errors.UndefinedStatisticError
-        As of `computing`; its `reason` names the columns.
-    surebox_verify.envelope.UnreadableError
-        A value that a declared codebook does not have, or a column that is not there.
-    """
-    own = {*boxes.numeric, *boxes.nominal}
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for index, each in enumerate(questions):
-        beside = tuple(name for name in kept.column_names if name in each.of and name not in own)
-        groups.setdefault(beside, []).append(index)
-    found: dict[int, list[dict[str, Any]]] = {}
-    for beside, places in groups.items():
-        parts = divided(boxes, kept.select(list(beside))) if beside else boxes
-        said = meaning_of_parts(meaning or Meaning()) if beside else meaning
-        some = [questions[place] for place in places]
-        try:
-            answers = yield from _computed(parts, some, said, books(parts, beside), by_value=True)
-        except UndefinedStatisticError as error:
-            reason = error.told(lambda column, names=(*parts.numeric, *parts.nominal): repr(names[column]))  # type: ignore[misc]
-            raise UndefinedStatisticError(places[error.index], error.kind, (), reason) from None
-        found |= dict(zip(places, answers, strict=True))
-    return [one for place in range(len(questions)) for one in found[place]]
-
-
-def _computed(
+def computed(
     boxes: ReleasedBoxes,
     questions: Sequence[Question],
     meaning: Meaning | None,
@@ -207,7 +170,7 @@ def _computed(
     *,
     by_value: bool,
 ) -> Generator[float, None, list[list[dict[str, Any]]]]:
-    """The objects of each question."""
+    """The objects of each question; as `computing`."""
     books = codebooks_of(boxes) if books is None else books
     statistics = [_placed(each, boxes, books) for each in questions]
     check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
@@ -242,6 +205,7 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "kind": each.kind,
         "of": list(each.of),
         "values": None if each.values is None else list(each.values),
+        "interval": None if each.interval is None else list(each.interval),
         "p": each.p,
         "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
         "estimate": shape([part.estimate for part in parts]),
@@ -253,6 +217,8 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "domain_may_be_empty": (
             shape([part.domain_may_be_empty for part in parts]) if each.kind == "domain_mean" else None
         ),
+        "value_known": all(part.is_known for part in parts),
+        "reason": reason_of(parts, each.of),
     }
 
 

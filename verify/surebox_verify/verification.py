@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from surebox_verify.answering import answering
 from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import (
     STATISTICS,
@@ -17,14 +19,14 @@ from surebox_verify.certificate import (
     read_revocations,
     statistics_digest,
 )
-from surebox_verify.claims import Claims, Held, claims
+from surebox_verify.claims import Claims, Held, claims, kind_of
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
 from surebox_verify.core.types import BoolArray
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
 from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core, judged
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by
-from surebox_verify.questions import KINDS, computing, question, with_values
+from surebox_verify.questions import KINDS, question, with_values
 from surebox_verify.released.boxes import (
     ReleasedBoxes,
     boxes_of,
@@ -34,8 +36,8 @@ from surebox_verify.released.boxes import (
     weight_columns,
     weight_of,
 )
-from surebox_verify.released.codebooks import codebooks_of
-from surebox_verify.released.files import format_of, numbers, whole
+from surebox_verify.released.codebooks import Codebook, codebooks_of
+from surebox_verify.released.files import format_of, numbers, rows, whole
 from surebox_verify.released.formats import difference
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check
 
@@ -241,25 +243,38 @@ def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> _Checked
     if len(unread) > len(others.beyond_the_file):
         return _Checked(claims=told, unread=unread)
     try:
-        return _Checked(_judged(boxes, core, certificate), told, unread)
+        return _Checked(_judged(boxes, core, certificate, _beside(raw, file_format, certificate)), told, unread)
     except (UndefinedStatisticError, *_UNREAD) as error:
         return _Checked(claims=told, unread=[*unread, f"statistics: {error}"])
 
 
+def _beside(data: bytes, file_format: str, certificate: Certificate) -> pa.Table:
+    """Columns beside the boxes that statistics are about, those whose values the file has as they are."""
+    named = {str(name) for one in certificate.statistics for name in one.get("of") or ()}
+    kept = [name for name in certificate.parameters.get("keep") or () if name in named]
+    if not kept:
+        return pa.table({})
+    table = rows(data, file_format, certificate.columns)
+    there = [name for name in kept if name in table.column_names]
+    right = [name for name in there if kind_of(table.schema.field(name).type) == certificate.columns.get(name)]
+    escaped = file_format == "csv.excel"  # texts that would be formulas
+    return table.select([name for name in right if not (escaped and certificate.columns[name] == "string")])
+
+
 def _judged(
-    boxes: ReleasedBoxes | None, core: BoolArray | None, certificate: Certificate
+    boxes: ReleasedBoxes | None, core: BoolArray | None, certificate: Certificate, kept: pa.Table
 ) -> Sequence[StatisticFinding]:
-    """Every statistic of a certificate, held against the boxes; those of the core last."""
+    """Every statistic of a certificate, held against boxes and columns beside them; those of the core last."""
     published, of_core = certificate.statistics, [about_core(each) for each in certificate.statistics]
     both = [each for each in (*published, *of_core) if each is not None]
     if boxes is None:
         return [judged(each, None) for each in both]
     meaning = meaning_of(certificate.parameters, certificate.columns)
     own = boxes, core, certificate, of_core
-    again = _all_again(*own, meaning)
+    again = _all_again(*own, meaning, kept)
     statistics = [judged(each, again.get(id(each))) for each in both]
     if meaning.attained and any(each.finding is Finding.CONSISTENT for each in statistics):
-        without = _all_again(*own, replace(meaning, attained=False))
+        without = _all_again(*own, replace(meaning, attained=False), kept)
         statistics = [judged(each, again.get(id(each)), without.get(id(each))) for each in both]
     return statistics
 
@@ -270,17 +285,20 @@ def _all_again(
     certificate: Certificate,
     of_core: Sequence[Mapping[str, Any] | None],
     meaning: Meaning,
+    kept: pa.Table,
 ) -> dict[int, Mapping[str, Any]]:
     """Statistics of all boxes and of the core, by the identity of what is published of them."""
     parameters, published = certificate.parameters, certificate.statistics
-    again = _again(boxes, published, meaning, parameters)
+    again = _again(boxes, kept, published, meaning, parameters)
     if core is None:
         return again
-    return again | _again(taking_rows(boxes, core), of_core, meaning, parameters)
+    rows = kept.filter(pa.array(core)) if kept.column_names else kept
+    return again | _again(taking_rows(boxes, core), rows, of_core, meaning, parameters)
 
 
 def _again(
     boxes: ReleasedBoxes,
+    kept: pa.Table,
     published: Sequence[Mapping[str, Any] | None],
     meaning: Meaning,
     parameters: Mapping[str, Any],
@@ -291,8 +309,12 @@ def _again(
     if not asked:
         return {}
     questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
-    computed = finished(computing(boxes, questions, meaning, codebooks_of(boxes, parameters, verbatim=True)))
-    return {id(each): one for each, one in zip(asked, computed, strict=True)}
+
+    def books(parts: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
+        return codebooks_of(parts, parameters, beside=names, verbatim=True)
+
+    computed = finished(answering(boxes, kept, questions, meaning, books, by_value=False, refuse=False))
+    return {id(each): one for each, (one,) in zip(asked, computed, strict=True)}
 
 
 def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBoxes, BoolArray | None]:

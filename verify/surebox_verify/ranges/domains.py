@@ -71,10 +71,11 @@ def domain_mean_range(
     some = members.most > 0.0
     if not some.any():
         return DomainMean(Range(None, None, None), may_be_empty=True)
-    if not (members.least > 0.0).any():
-        extremes = Interval(float(lower[some].min()), float(upper[some].max()))
-        return DomainMean(combine(extremes, extremes), may_be_empty=True)
     weights = mass.ends or (mass.of_record, mass.of_record)
+    is_empty = not (members.least > 0.0).any()
+    if is_empty or not (weights[0][members.least > 0.0] > 0.0).any():  # no weight that is certain: all may be one's
+        extremes = Interval(float(lower[some].min()), float(upper[some].max()))
+        return DomainMean(combine(extremes, extremes), may_be_empty=is_empty)
     most, reached_most = _largest(_choice(lower, upper, members, weights, attained=attained), mass.slack)
     least, reached_least = _largest(_choice(-upper, -lower, members, weights, attained=attained), mass.slack)
     inner = Interval(*sorted((-reached_least, reached_most)))

@@ -66,6 +66,9 @@ class Mass:
 
 def _largest_mean(values: FloatArray, least: FloatArray, most: FloatArray) -> tuple[float, FloatArray]:
     """Certain upper bound of the mean of values over all masses between `least` and `most`, and those that have it."""
+    smallest = down(dot(np.ones_like(least), least).lower * (1.0 - 4.0 * UNIT_ROUNDOFF))
+    if not smallest > 0.0:  # perhaps all of the mass lies where the value is largest
+        return float(values.max()), np.where(values == values.max(), most, least)
     order = np.argsort(-values, kind="stable")
     play, ordered = (most - least)[order], values[order]
     mass = least.sum() + np.concatenate([[0.0], np.cumsum(play)])
@@ -75,10 +78,7 @@ def _largest_mean(values: FloatArray, least: FloatArray, most: FloatArray) -> tu
     chosen = np.where(rise > 0.0, most, least)
     excess = dot(chosen, rise).upper
     excess = up(excess + up(4.0 * UNIT_ROUNDOFF * dot(chosen, np.abs(rise)).upper))
-    smallest = down(dot(np.ones_like(least), least).lower * (1.0 - 4.0 * UNIT_ROUNDOFF))
-    largest = float(ordered[0])
-    bound = min(up(theta + up(max(excess, 0.0) / smallest)), largest) if smallest > 0.0 else largest
-    return bound, chosen
+    return min(up(theta + up(max(excess, 0.0) / smallest)), float(ordered[0])), chosen
 
 
 def mass_of(

@@ -255,6 +255,31 @@ def _step(name: str, column: str, parameters: Mapping[str, Any]) -> float | None
     return whole if grid is None else float(grid)
 
 
+def single_values(boxes: ReleasedBoxes) -> dict[str, float]:
+    """Of each column the share of its rows whose box leaves one value: these values are published.
+
+    Parameters
+    ----------
+    boxes : of a release; rows without a value do not count.
+    """
+    ends = zip(boxes.numeric, boxes.lower.T, boxes.upper.T, strict=True)
+    found = {name: _share(low == high, ~np.isnan(low), boxes.counts) for name, low, high in ends}
+    for name, held in zip(boxes.nominal, boxes.sets, strict=True):
+        size = held.sum(axis=1)
+        found[name] = _share(size == 1, size > 0, boxes.counts)
+    return found
+
+
+def single_value_shares(path: Path, names: Sequence[str], orders: Orders | None = None) -> dict[str, float]:
+    """The same of the columns of a release's Parquet file that were anonymized; as `read_boxes`."""
+    return single_values(read_boxes(path, names, orders=orders))
+
+
+def _share(these: BoolArray, there: BoolArray, counts: IntArray) -> float:
+    whole = int(counts[there].sum())
+    return float(counts[these & there].sum() / whole) if whole else 0.0
+
+
 def _side(table: pa.Table, name: str, end: str, order: Sequence[Any] | None) -> FloatArray:
     """(B,), one end of a column's interval; NaN where a box has none."""
     if order is None:

@@ -15,7 +15,7 @@ from app.contracts.box_statistics import (
     StatisticResult,
 )
 from surebox_verify.core.intervals import Interval
-from surebox_verify.estimates import Estimate
+from surebox_verify.estimates import Estimate, reason_of
 from surebox_verify.questions import terms
 from workers.algorithms.boxes.state import Certificate
 from workers.methods.boxes.columns import Shown
@@ -82,16 +82,16 @@ def _entry(
         **about,
         weight=1.0 if asked.weight is None else asked.weight,
         ddof=shown.spec.ddof if asked.kind in WITH_SAMPLE_FORM else None,
-        **_said(certificate.published, place),
-        core=None if certificate.core is None else AboutCore(**_said(certificate.core, place)),
+        **_said(certificate.published, place, asked.of),
+        core=None if certificate.core is None else AboutCore(**_said(certificate.core, place, asked.of)),
         true_value=shape([_finite(value) for value in certificate.true_value]),
         shift=shape([_finite(value) for value in certificate.shift]),
         delta_at_records=shape([_finite(value) for value in certificate.delta]),
     )
 
 
-def _said(published: Sequence[Estimate], place: int | slice) -> dict[str, Any]:
-    """Estimate and ranges of the number at a place, or lists of all."""
+def _said(published: Sequence[Estimate], place: int | slice, of: Sequence[str]) -> dict[str, Any]:
+    """Estimate and ranges of the number at a place, or lists of all; names of its columns are for the reason."""
     these = published[place] if isinstance(place, slice) else (published[place],)
     gaps = [one.gap for one in these]
 
@@ -106,7 +106,17 @@ def _said(published: Sequence[Estimate], place: int | slice) -> dict[str, Any]:
         "exact": all(one.exact for one in these),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
         "domain_may_be_empty": None if isinstance(place, slice) else these[0].domain_may_be_empty,
+        "value_known": all(one.is_known for one in these),
+        "reason": reason_of(these, of) or _too_large(these),
     }
+
+
+def _too_large(these: Sequence[Estimate]) -> str | None:
+    """Why a number is missing whose range is there."""
+    ends = [one.guaranteed for one in these]
+    numbers = [end for each in ends if each is not None for end in (each.lower, each.upper)]
+    numbers += [one.estimate for one in these if one.estimate is not None]
+    return None if all(map(isfinite, numbers)) else "its numbers are too large to be written"
 
 
 def _finite(value: float | None) -> float | None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import Progress
-from app.errors import FieldError, InfeasibleError
+from app.errors import FieldError, InfeasibleError, SureboxError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesState
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import take_rows
+from workers.methods.boxes import beside, series, versions
 from workers.methods.boxes import report as boxes_report
-from workers.methods.boxes import series, versions
 from workers.methods.boxes import warnings as boxes_warnings
 from workers.methods.boxes.arranged import Arrangement, arranged, ordered
 from workers.methods.boxes.certified import public_statistics
@@ -75,20 +75,12 @@ class BoxesRunner:
         InfeasibleError, InvalidError
             What only the records could tell.
         """
-        spec, types = _specification(job), _types(job)
+        whole = _specification(job)
         job.tick(0.0, "read")
-        if spec.base_release_id is not None:
-            return series.begin(job, spec)
-        if spec.previous_release_id is not None:
-            return versions.begin(job, spec)
-        kinds, path = kinds_of(spec, types), job.dataset_path()
-        order = ordered(spec, kinds, job.secrets)
-        whole = read(path, spec, order, types)
-        found = records(whole, spec, order, types)
-        arrangement = arranged(spec, order, found.books, types)
-        shown = Shown(spec, kinds, types, found.books)
-        algorithm = _begun(job, shown, found, arrangement, spec.t)
-        return Anonymizing(shown, len(whole.values), found, arrangement, algorithm, spec.t)
+        try:
+            return _beginning(job, beside.steering(whole))
+        except SureboxError as error:
+            raise beside.repointed(error, whole) from None
 
     def step(self, state: Anonymizing | Later, job: JobContext) -> Anonymizing | Later:
         """Advance the algorithm."""
@@ -97,7 +89,7 @@ class BoxesRunner:
         try:
             following = anonymization.step(state.algorithm, rng=job.rng)
         except REFUSALS as error:
-            raise refused(error, state.shown.spec, state.arrangement) from None
+            raise beside.repointed(refused(error, state.shown.spec, state.arrangement), _specification(job)) from None
         following_state = replace(state, algorithm=following)
         return _within_t(following_state, job) if anonymization.done(following) else following_state
 
@@ -117,9 +109,25 @@ class BoxesRunner:
     def finish(self, state: Anonymizing | Later, job: JobContext) -> Outcome:
         """Write the release, rows in random order, and the result."""
         job.tick(_COMPUTED, "release")
-        if isinstance(state, Later):
-            return series.finish(state, job)
-        return _finished(state, job)
+        outcome = series.finish(state, job) if isinstance(state, Later) else _finished(state, job)
+        return beside.with_all_statistics(outcome, job, _specification(job))
+
+
+def _beginning(job: JobContext, spec: BoxesSpec) -> Anonymizing | Later:
+    """The first state, for the statistics that boxes are made narrow for."""
+    if spec.base_release_id is not None:
+        return series.begin(job, spec)
+    if spec.previous_release_id is not None:
+        return versions.begin(job, spec)
+    types = _types(job)
+    kinds, path = kinds_of(spec, types), job.dataset_path()
+    order = ordered(spec, kinds, job.secrets)
+    whole = read(path, spec, order, types)
+    found = records(whole, spec, order, types)
+    arrangement = arranged(spec, order, found.books, types)
+    shown = Shown(spec, kinds, types, found.books)
+    algorithm = _begun(job, shown, found, arrangement, spec.t)
+    return Anonymizing(shown, len(whole.values), found, arrangement, algorithm, spec.t)
 
 
 def _begun(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import expected_shares
-from surebox_verify.released.beside import divided
+from surebox_verify.released.beside import Form, beside, divided
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant
 from workers.frames.columns import plain_columns
@@ -165,7 +165,9 @@ def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
         Columns that rows have as they are: boxes are divided by them, and have them too.
     """
     release, boxes = job.releases["release_id"], released_boxes(job)
-    boxes = divided(boxes, plain_columns(job.release_path(), kept)) if kept else boxes
+    if kept:
+        columns = plain_columns(job.release_path(), kept)
+        boxes = divided(boxes, [beside(columns, Form(name)) for name in kept])
     types = {column.name: column.type for column in release.columns}
     orders: Mapping[str, Sequence[Any]] = release.spec.get("ordinal") or {}
     plain = tuple(name for name in boxes.numeric if name not in orders)

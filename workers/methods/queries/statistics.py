@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidError, pointer
+from surebox_verify.answering import answering
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
-from surebox_verify.questions import answering, computing, question
-from surebox_verify.released.boxes import ReleasedBoxes, has_means, meaning_of, read_boxes, weight_of
+from surebox_verify.questions import computing, question
+from surebox_verify.released.boxes import (
+    ReleasedBoxes,
+    has_means,
+    meaning_of,
+    read_boxes,
+    single_values,
+    weight_of,
+)
 from workers.frames.columns import plain_columns
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -47,7 +55,12 @@ class StatisticsRunner:
         except UndefinedStatisticError as error:  # a column of too many values
             detail = f"the {error.kind} is undefined: {error.reason}"
             raise InvalidError.at(pointer("statistics", error.index), detail) from None
-        return Outcome(summary={}, result={"statistics": found})
+        named = {name for one in job.spec["statistics"] for name in one["of"]}
+        result = {
+            "statistics": [entry for entries in found for entry in entries],
+            "share_single_value": {name: share for name, share in single_values(boxes).items() if name in named},
+        }
+        return Outcome(summary={}, result=result)
 
 
 def _named(statistics: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, Any]]:

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.released.boxes import read_boxes
+from surebox_verify.released.boxes import read_boxes, single_value_shares
 from workers.frames.columns import numeric_columns
 from workers.methods.report.facts import ReleaseFacts
 from workers.methods.report.pictures import bars, histogram
@@ -22,7 +22,7 @@ def asked(facts: ReleaseFacts) -> Section:
     sentences = [
         (
             f"The records were put into boxes of at least {k} records each. Every row names its box and the box's "
-            f"bounds in {_listed(columns)}. A value of a record itself is told only where its box leaves no other one."
+            f"bounds in {_listed(columns)}. {_told_values(facts, columns)}"
         ),
         (
             f"The partition is {told.get('partition', 'optimal')!s}: boxes are cut so that the statistics named below "
@@ -40,6 +40,18 @@ def asked(facts: ReleaseFacts) -> Section:
     if told.get("bounds") == "tight":
         sentences.append("Bounds are tight: each end is the value of some record.")
     return Section("What was asked and done", sentences=tuple(sentences))
+
+
+def _told_values(facts: ReleaseFacts, columns: list[str]) -> str:
+    """How often a box leaves one value, which is then every record's of it."""
+    if facts.data is None:
+        return "Where a box leaves one value of a column, that is the value of all of its records, and published."
+    share = single_value_shares(facts.data, columns, facts.parameters.get("ordinal"))
+    often = sorted((name for name in columns if share[name] > 0.0), key=share.__getitem__, reverse=True)
+    if not often:
+        return "No box leaves one value only: of no record these values are published."
+    which = _listed([f"{100.0 * share[name]:.3g} % of the records in {name}" for name in often])
+    return f"Where a box leaves one value, it is published, for it is that of all records of the box: of {which}."
 
 
 def sizes(data: Path | None) -> Section:
@@ -68,12 +80,14 @@ def columns(facts: ReleaseFacts) -> Section:
     for name in names:
         lower, upper = numeric_columns(facts.data, (f"{name}_lo", f"{name}_hi")).values.T
         width, whole = float(np.nanmean(upper - lower)), float(np.nanmax(upper) - np.nanmin(lower))
-        rows.append(
-            (name, float(np.nanmin(lower)), float(np.nanmax(upper)), width, width / whole if whole > 0 else 0.0)
+        share, one = (
+            width / whole if whole > 0 else 0.0,
+            float(np.mean(upper[~np.isnan(upper)] == lower[~np.isnan(lower)])),
         )
+        rows.append((name, float(np.nanmin(lower)), float(np.nanmax(upper)), width, share, one))
     told = (
         "The width of a record's box in a column, on average over the records, and as a share of the column's "
-        "whole range of bounds. Narrow boxes say more."
+        "whole range of bounds. Narrow boxes say more; one of no width is the value of all of its records."
     )
     drawn = rows[:_DRAWN]
     picture = bars(
@@ -83,7 +97,7 @@ def columns(facts: ReleaseFacts) -> Section:
         description=f"Mean width by column; the widest is {max(drawn, key=lambda row: row[4])[0]}.",
         axis="% of the column's range of bounds",
     )
-    head = ("Column", "Lowest bound", "Highest bound", "Mean width", "Share of the range")
+    head = ("Column", "Lowest bound", "Highest bound", "Mean width", "Share of the range", "Records with one value")
     return Section("How columns were cut", (told,), figures=(picture,), tables=(Table("Bounds", head, tuple(rows)),))
 
 
@@ -121,13 +135,17 @@ def still_computable(facts: ReleaseFacts) -> Section:
     points = [
         (
             "Ranges of means, variances, covariances, correlations and regressions on columns in boxes, also ones that "
-            "were not asked for here: each is certain."
+            "were not asked for here: each is certain. Kept columns take part with the values that they have."
         ),
         (
             "Counts of records in a range of values: at least those of boxes that lie within it, at most those of "
             "boxes that meet it."
         ),
-        "Cross-tables of kept columns, exactly." if facts.parameters.get("keep") else "",
+        (
+            "Statistics of kept columns alone, exactly: means, shares, cross-tables, means within groups."
+            if facts.parameters.get("keep")
+            else ""
+        ),
     ]
     return Section("What readers can still compute", points=tuple(point for point in points if point))
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from surebox_verify.core.intervals import Interval as Ends
+from surebox_verify.estimates import is_one_value
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.pictures import Interval, intervals
 from workers.methods.report.sections import Cell, Figure, Section, Table
@@ -21,7 +23,7 @@ _ASKED: Final[Mapping[str, str]] = {
     "covariance": "covariance of {0} and {1}",
     "correlation": "correlation of {0} and {1}",
     "share": "share of {0} = {values}",
-    "crosstab": "cross-table of {0} and {1}",
+    "crosstab": "records with {0} and {1} = {values}",
     "domain_mean": "mean of {0} where {1} = {values}",
     "quantile": "quantile {p} of {0}",
 }
@@ -40,11 +42,19 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
     pattern = _ASKED.get(str(statistic["kind"]))
     if pattern is None or pattern.count("{") > len(of) + 2:
         return f"{statistic['kind']} of {', '.join(of)}"
-    values = ", ".join(map(str, statistic.get("values") or ()))
+    values = _about(statistic)
     told = pattern.format(*of, values=values, p=statistic.get("p"))
     if not statistic.get("domain_may_be_empty"):
         return told
     return f"{told}, {_NO_RECORD if statistic.get('guaranteed') is None else _IF_ANY}"
+
+
+def _about(statistic: JsonObject) -> str:
+    """The values that a statistic is about, or the interval."""
+    if (interval := statistic.get("interval")) is None:
+        return ", ".join(map(str, statistic.get("values") or ()))
+    low, high = interval
+    return f"{low} or more" if high is None else f"{high} or less" if low is None else f"{low} to {high}"
 
 
 def single(statistics: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
@@ -68,7 +78,9 @@ def _part(one: JsonObject, index: int) -> dict[str, Any]:
         return None if one.get(field) is None else one[field][index]
 
     fields = ("estimate", "linear", "guaranteed", "inner", "true_value", "shift")
-    return {**one, **{field: at(field) for field in fields}, "name": named(one, index)}
+    part = {**one, **{field: at(field) for field in fields}, "name": named(one, index)}
+    is_there = part["guaranteed"] is not None and part["estimate"] is not None
+    return part | {"reason": None if is_there else one.get("reason")}
 
 
 def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
@@ -84,19 +96,16 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
         "In the pictures a thick bar is the certain range and a thin one what of it some data reach; a diamond is the "
         "estimate" + ("; a cross is the true value, which stands in this restricted page only." if restricted else "."),
     ]
-    head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Cannot be narrower")
+    head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Value is known", "Narrowest range", "Note")
     if restricted:
         head += ("True value", "Moved by what was left out")
     told.append(
-        '"Cannot be narrower" says that some data within the boxes reach both ends of a range. It says nothing of how '
-        "wide the range is."
+        '"Value is known" says that a range is one value: the release tells the statistic. "Narrowest range" (`exact` '
+        "in the files) says that no narrower range follows from the release, for some data within the boxes reach both "
+        "ends. It does not say that the value is known: such a range may be wide."
     )
     if any(one["guaranteed"] is None for one in rows):
-        told.append(
-            "A dash in place of a range: some data within the boxes leave the statistic undefined or without bounds, "
-            "as those do in which a predictor of a regression is constant or follows from the others. Fewer predictors "
-            "or smaller boxes (a smaller k, columns left out) make ranges."
-        )
+        told.append("A dash in place of a range: nothing is certain of the statistic. The note says why.")
     if any(one.get("domain_may_be_empty") for one in rows):
         told.append(
             f'A mean "{_IF_ANY}" is within values that perhaps no record has, as far as the release tells: its range '
@@ -112,7 +121,10 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
 
 def _row(one: JsonObject, *, restricted: bool) -> tuple[Cell, ...]:
     low, high = one["guaranteed"] or (None, None)
-    row: tuple[Cell, ...] = (one["name"], low, high, one.get("estimate"), bool(one.get("exact")))
+    ends = None if one["guaranteed"] is None else Ends(*map(float, one["guaranteed"]))
+    known = ends is not None and is_one_value(ends)
+    row: tuple[Cell, ...] = (one["name"], low, high, one.get("estimate"), known, bool(one.get("exact")))
+    row = (*row, one.get("reason") or "")
     return (*row, one.get("true_value"), one.get("shift")) if restricted else row
 
 

@@ -1,0 +1,340 @@
+"""Answers about a release's boxes and the columns beside them: salary by sex, which such a table is published for.
+
+A question about columns that rows have as they are is one about the boxes divided by their values (released.beside). A
+number beside the boxes is asked about as a number or, where a question is about values, by its values or an interval;
+a number of the boxes by an interval. What cannot be answered has no range, and says why.
+
+Where design weights are published of whole boxes, a box is a mass that lies anywhere in its bounds, and a column beside
+it lies among its values there. A condition decides which of them: with `p` of the box's weight in it, unknown between 0
+and 1, its mean lies between the bounds of the rows that meet it. Such ranges are reached where one such column takes
+part; of several, and of spreads, they are certain, but data that reach them are not known: which values go together is.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from surebox_verify.boxes import Meaning
+from surebox_verify.core.errors import UndefinedStatisticError
+from surebox_verify.core.intervals import Interval
+from surebox_verify.envelope import UnreadableError
+from surebox_verify.questions import Question, computed
+from surebox_verify.released.beside import (
+    MOST_VALUES,
+    Beside,
+    Form,
+    beside,
+    divided,
+    meaning_of_parts,
+    number_of_values,
+    whole_boxes,
+)
+from surebox_verify.released.boxes import ReleasedBoxes
+from surebox_verify.released.codebooks import Codebook, codebooks_of
+
+#: The codebooks of boxes with some columns beside them.
+Books = Callable[[ReleasedBoxes, Sequence[str]], Mapping[str, Codebook]]
+Answers = Generator[float, None, list[list[dict[str, Any]]]]
+
+#: Places of the columns that a statistic takes by their values.
+_BY_VALUES: Final[Mapping[str, Sequence[int]]] = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}
+_ATTAINED_BY_MASSES: Final = ("mean", "share", "quantile", "crosstab", "domain_mean")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question with the forms of the columns that it is about, in the order of the file, and of the boxes' own."""
+
+    question: Question
+    forms: tuple[Form, ...] = ()
+    own: tuple[Form, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(form.name for form in (*self.forms, *self.own))
+
+    def as_computed(self) -> Question:
+        """The question about columns in these forms."""
+        if any(form.is_condition for form in (*self.forms, *self.own)):
+            return replace(self.question, values=(True,), interval=None)
+        return self.question
+
+    def restored(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The objects of the question as it was asked."""
+        if self.as_computed() is self.question:
+            return entries
+        values, interval = self.question.values, self.question.interval
+        said = {
+            "values": None if values is None else list(values),
+            "interval": None if interval is None else list(interval),
+        }
+        return [entry | said for entry in entries]
+
+
+def _books(boxes: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
+    return codebooks_of(boxes, beside=names)
+
+
+def answering(
+    boxes: ReleasedBoxes,
+    kept: pa.Table,
+    questions: Sequence[Question],
+    meaning: Meaning | None = None,
+    books: Books = _books,
+    *,
+    by_value: bool = True,
+    refuse: bool = True,
+) -> Answers:
+    """Compute statistics of boxes and of the columns beside them, yielding which share of them is done.
+
+    Questions about the same columns beside the boxes, in the same form, are computed together; those about none of the
+    boxes as they are. How far their ranges are searched for follows from these alone.
+
+    Parameters
+    ----------
+    boxes, questions, meaning, by_value : as of `questions.computing`.
+    kept : the columns that rows have as they are, a row for each of the release's.
+    books : the codebooks of boxes with some columns beside them.
+    refuse : whether a question about such columns that has no answer is refused; else it is answered by a `reason`.
+
+    Returns
+    -------
+    list
+        The objects of each question.
+
+    Raises
+    ------
+    surebox_verify.core.errors.UndefinedStatisticError
+        As of `questions.computing`; its `reason` names the columns.
+    surebox_verify.envelope.UnreadableError
+        A value that a declared codebook does not have, or a column that is not there.
+    """
+    work = _Work(boxes, kept, meaning or Meaning(), books, by_value)
+    answers: dict[int, list[dict[str, Any]]] = {}
+    groups: dict[tuple[tuple[Form, ...], tuple[Form, ...]], list[tuple[int, _Asked]]] = {}
+    for place, each in enumerate(questions):
+        try:
+            asked = work.asked(each)
+        except UnreadableError as error:
+            if refuse:
+                raise
+            answers[place] = [_unanswered(each, str(error))]
+        else:
+            groups.setdefault((asked.forms, asked.own), []).append((place, asked))
+    for number, ((forms, own), some) in enumerate(groups.items()):
+        questions_of = [asked for _, asked in some]
+        try:
+            share = number / len(groups)
+            found = yield from _within(work.group(questions_of), share, len(groups))
+        except (UndefinedStatisticError, UnreadableError) as error:
+            if refuse or not (forms or own):
+                raise _placed_error(error, [place for place, _ in some]) from None
+            found = yield from work.each_alone(questions_of)
+        for (place, one), entries in zip(some, found, strict=True):
+            answers[place] = one.restored(entries)
+    return [answers[place] for place in range(len(questions))]
+
+
+def _within(work: Answers, start: float, parts: int) -> Answers:
+    """Some work, with the shares done of the whole that it is one of several parts of."""
+    while True:
+        try:
+            yield start + next(work) / parts
+        except StopIteration as end:
+            found: list[list[dict[str, Any]]] = end.value
+            return found
+
+
+def _placed_error(error: Exception, places: Sequence[int]) -> Exception:
+    """An error with the place of the question among all."""
+    if isinstance(error, UndefinedStatisticError):
+        return UndefinedStatisticError(places[error.index], error.kind, (), error.reason)
+    return error
+
+
+def _unanswered(each: Question, reason: str) -> dict[str, Any]:
+    """A question without an answer, and why."""
+    return {
+        "kind": each.kind,
+        "of": list(each.of),
+        "values": None if each.values is None else list(each.values),
+        "interval": None if each.interval is None else list(each.interval),
+        "p": each.p,
+        "ddof": None,
+        **dict.fromkeys(("estimate", "linear", "guaranteed", "inner")),
+        "exact": False,
+        "gap": None,
+        "domain_may_be_empty": None,
+        "value_known": False,
+        "reason": reason,
+        "terms": None,
+    }
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What questions are answered from."""
+
+    boxes: ReleasedBoxes
+    kept: pa.Table
+    meaning: Meaning
+    books: Books
+    by_value: bool
+
+    def asked(self, each: Question) -> _Asked:
+        """A question with the forms of its columns."""
+        about, own = _BY_VALUES.get(each.kind, ()), {*self.boxes.numeric, *self.boxes.nominal}
+        forms, conditions = [], []
+        for place, name in enumerate(each.of):
+            is_last = place == len(each.of) - 1
+            if name in own:
+                if is_last and each.interval is not None:
+                    conditions.append(self._on_own(name, each.interval))
+            elif name in self.kept.column_names:
+                interval = each.interval if is_last else None
+                forms.append(self._form(each, name, interval, by_value=place in about))
+        order = {name: index for index, name in enumerate(self.kept.column_names)}
+        return _Asked(each, tuple(sorted(forms, key=lambda form: order[form.name])), tuple(conditions))
+
+    def _on_own(self, name: str, interval: tuple[Any, Any]) -> Form:
+        if name not in self.boxes.numeric or name in self.boxes.orders:
+            msg = f"column {name!r} has no numbers and no days: name `values`, not an `interval`"
+            raise UnreadableError(msg)
+        return Form(name, interval=interval)
+
+    def _form(self, each: Question, name: str, interval: tuple[Any, Any] | None, *, by_value: bool) -> Form:
+        """How a column beside the boxes takes part."""
+        if interval is not None:
+            return Form(name, interval=interval)
+        of_masses = self.boxes.survey_ends is not None and each.kind == "domain_mean"
+        if by_value and of_masses and each.values is not None:
+            return Form(name, values=each.values)
+        count = number_of_values(self.kept, name) if by_value else None
+        if count is None or count <= MOST_VALUES:
+            return Form(name, by_value=count is not None)
+        if each.values is not None and each.kind != "crosstab":
+            return Form(name, values=each.values)
+        msg = (
+            f"column {name!r} has {count:,} different numbers, of more than {MOST_VALUES:,} none is a value by itself: "
+            "name `values` or an `interval`"
+        )
+        raise UnreadableError(msg)
+
+    def each_alone(self, some: Sequence[_Asked]) -> Answers:
+        """Questions of which not all have an answer."""
+        found: dict[int, list[dict[str, Any]]] = {}
+        for place, one in enumerate(some):
+            found[place] = yield from self._alone(one)
+        return list(found.values())
+
+    def _alone(self, one: _Asked) -> Generator[float, None, list[dict[str, Any]]]:
+        try:
+            (entries,) = yield from self.group([one])
+        except (UndefinedStatisticError, UnreadableError) as error:
+            reason = error.reason if isinstance(error, UndefinedStatisticError) else str(error)
+            return [_unanswered(one.question, reason)]
+        return entries
+
+    def group(self, some: Sequence[_Asked]) -> Answers:
+        """Questions about the same columns in the same forms."""
+        first = some[0]
+        if not first.names:
+            return (yield from self._computed(self.boxes, some, self.meaning))
+        columns = [_finite(beside(self.kept, form)) for form in first.forms]
+        if self.boxes.survey_ends is None:
+            return (yield from self._computed(divided(self.boxes, columns, first.own), some))
+        if not columns:  # of the boxes alone
+            return (yield from self._computed(whole_boxes(self.boxes, columns, first.own), some))
+        found: dict[int, list[dict[str, Any]]] = {}
+        for place, one in enumerate(some):
+            found[place] = yield from self._of_masses(one, columns)
+        return list(found.values())
+
+    def _computed(self, boxes: ReleasedBoxes, some: Sequence[_Asked], meaning: Meaning | None = None) -> Answers:
+        meaning = meaning_of_parts(self.meaning) if meaning is None else meaning
+        questions = [one.as_computed() for one in some]
+        books = self.books(boxes, some[0].names)
+        try:
+            found = yield from computed(boxes, questions, meaning, books, by_value=self.by_value)
+            return [self._claimed(one, entries) for one, entries in zip(some, found, strict=True)]
+        except UndefinedStatisticError as error:
+            names = (*boxes.numeric, *boxes.nominal)
+            reason = error.told(lambda column: repr(names[column]))
+            raise UndefinedStatisticError(error.index, error.kind, (), reason) from None
+
+    def _claimed(self, one: _Asked, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What is said of the narrowest range, which is not known where whole boxes say more than their parts."""
+        more = self.meaning.attained or self.boxes.means is not None
+        if not one.names or not more or set(one.question.of) <= {form.name for form in one.forms}:
+            return entries
+        return [entry if entry["value_known"] else _unreached(entry) for entry in entries]
+
+    def _of_masses(self, one: _Asked, columns: Sequence[Beside]) -> Generator[float, None, list[dict[str, Any]]]:
+        """One question of boxes whose weights are known of all their records together."""
+        if (values := self._each_value(one)) is not None:
+            found = []
+            for value in values:
+                asked = self.asked(replace(one.question, values=(value,)))
+                of_value = [beside(self.kept, form) for form in asked.forms]
+                found += asked.restored((yield from self._of_masses(asked, of_value)))
+            return found
+        (wide,) = yield from self._computed(whole_boxes(self.boxes, columns, one.own), [one])
+        (parts,) = yield from self._computed(divided(self.boxes, columns, one.own), [one])
+        attained = one.question.kind in _ATTAINED_BY_MASSES and _is_single(one, columns)
+        return [_with_estimate(*each, attained=attained) for each in zip(wide, parts, strict=True)]
+
+    def _each_value(self, one: _Asked) -> Iterator[Any] | None:
+        """The values of a column beside the boxes that a mean is asked for within each of."""
+        question, names = one.question, [form.name for form in one.forms]
+        if question.kind != "domain_mean" or question.values is not None or question.interval is not None:
+            return None
+        if question.of[-1] not in names or not self.by_value:
+            return None
+        column = beside(self.kept, Form(question.of[-1], by_value=True))
+        return iter([each if isinstance(each, bool | int | float) else str(each) for each in column.values])
+
+
+def _finite(column: Beside) -> Beside:
+    """A column, refused where it has infinite numbers: they have no mean, and nothing follows from what they add to."""
+    if column.ends is not None and not all(np.isfinite(each).all() for each in column.ends):
+        msg = f"column {column.name!r} has values that are not finite: ask for `share` or within an `interval` of it"
+        raise UnreadableError(msg)
+    return column
+
+
+def _is_single(one: _Asked, columns: Sequence[Beside]) -> bool:
+    """Whether one column takes part, and at most a condition beside it: what goes with what does not matter then."""
+    conditions = sum(column.is_condition for column in columns) + len(one.own)
+    return len(columns) - sum(column.is_condition for column in columns) <= 1 and conditions <= 1
+
+
+def _with_estimate(wide: dict[str, Any], parts: Mapping[str, Any], *, attained: bool) -> dict[str, Any]:
+    """The range of whole boxes, with the estimate of their parts, each record with the mean weight of its box."""
+    several = isinstance(wide["guaranteed"], list) and not _is_pair(wide["guaranteed"])
+
+    def clipped(value: float | None, ends: Sequence[float] | None) -> float | None:
+        return value if value is None or ends is None else Interval(*ends).clip(value)
+
+    estimate = parts["estimate"]
+    if several and isinstance(estimate, list):
+        estimate = [clipped(*each) for each in zip(estimate, wide["guaranteed"], strict=True)]
+    elif not several:
+        estimate = clipped(estimate, wide["guaranteed"])
+    found = wide | {"estimate": estimate, "linear": [None] * len(estimate) if several and estimate else None}
+    if attained or wide["value_known"]:
+        return found
+    return _unreached(found)
+
+
+def _unreached(entry: dict[str, Any]) -> dict[str, Any]:
+    """A range of which it is not known what data reach."""
+    ranges = entry["guaranteed"]
+    several = isinstance(ranges, list) and not _is_pair(ranges)
+    return entry | {"inner": [None] * len(ranges) if several else None, "exact": False, "gap": None}
+
+
+def _is_pair(value: Sequence[Any]) -> bool:
+    return len(value) == 2 and all(isinstance(end, float) for end in value)

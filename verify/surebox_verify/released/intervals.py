@@ -1,0 +1,106 @@
+"""Intervals of numbers and days as questions name them: closed, with None for an end that is open."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from math import isfinite
+from typing import Any, Final
+
+from surebox_verify.envelope import UnreadableError
+
+_ABOUT: Final = ("share", "domain_mean")
+_BETWEEN: Final = re.compile(r"\s*(\S*?)\s*\.\.\s*(\S*)\s*")
+_EPOCH: Final = date(1970, 1, 1)
+_FORM: Final = 'an `interval` is [lo, hi], two numbers or two days such as "2020-01-31", null for an open end'
+
+
+def interval_in(text: str) -> list[Any] | None:
+    """The ends of an interval as a person writes it, such as ``20000..40000`` or ``..40000``; None where it is none.
+
+    Parameters
+    ----------
+    text : what stands after the column's name.
+    """
+    ends = _BETWEEN.fullmatch(text)
+    if ends is None or not any(ends.groups()):
+        return None
+    found = [_end(each) if each else None for each in ends.groups()]
+    return None if any(each is None and text for each, text in zip(found, ends.groups(), strict=True)) else found
+
+
+def _end(text: str) -> int | float | str | None:
+    """A number, or a day as text; None where a text is neither."""
+    if _day(text) is not None:
+        return text
+    try:
+        number = int(text) if text.lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def wrong_interval(kind: str, values: Any, interval: Any) -> str | None:
+    """What is wrong with the interval of a statistic; None where nothing is.
+
+    Parameters
+    ----------
+    kind, values : of the statistic.
+    interval : its ends.
+    """
+    if kind not in _ABOUT:
+        return f"a {kind} takes no `interval`; {' and '.join(_ABOUT)} do"
+    if values is not None:
+        return "either `values` or an `interval`"
+    if not isinstance(interval, list | tuple) or len(interval) != 2:
+        return _FORM
+    ends = [each for each in interval if each is not None]
+    days = [isinstance(each, str | date) for each in ends]
+    if not ends or any(days) is not all(days) or any(map(_is_wrong, ends)):
+        return _FORM
+    if len(ends) == 2 and number_of(ends[0]) > number_of(ends[1]):
+        return "the lower end of an `interval` is not above its upper one"
+    return None
+
+
+def _is_wrong(end: Any) -> bool:
+    if isinstance(end, str):
+        return _day(end) is None
+    return not isinstance(end, date) and (isinstance(end, bool) or not isinstance(end, int | float) or end != end)
+
+
+def number_of(end: Any) -> float | int:
+    """An end as a number: a day as it is counted from 1970."""
+    day = _day(end) if isinstance(end, str) else end
+    if isinstance(day, date):
+        return (day - _EPOCH).days
+    if not isinstance(day, int | float):
+        raise UnreadableError(_FORM)
+    return day
+
+
+def _day(text: str) -> date | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007 - a day has no zone
+    except ValueError:
+        return None
+
+
+def is_within(value: Any, interval: Sequence[Any]) -> bool:
+    """Whether a value lies in an interval.
+
+    Parameters
+    ----------
+    value : a number, or a day.
+    interval : both ends.
+
+    Raises
+    ------
+    UnreadableError
+        A day is compared with numbers, or a number with days.
+    """
+    ends = [end for end in interval if end is not None]
+    if any(isinstance(end, str | date) is not isinstance(value, date) for end in ends):
+        msg = "the `interval` has days and the column numbers, or the other way round"
+        raise UnreadableError(msg)
+    place, (low, high) = number_of(value), (None if end is None else number_of(end) for end in interval)
+    return (low is None or low <= place) and (high is None or place <= high)
