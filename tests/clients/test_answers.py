@@ -209,7 +209,7 @@ def test_answers_of_every_kind_were_held_against_the_document(
     latest = client.get("/v1/releases/latest", params={"series_id": published})
     assert latest.headers["location"] == f"/v1/releases/{published}"
     family = client.get(f"/v1/datasets/{ids[DATASET]}").json()["family_id"]
-    for path in (f"jobs/{job_id}/report", f"families/{family}", "families", "owner", "log", "revocations"):
+    for path in (f"jobs/{job_id}/report", f"families/{family}", "families", "owner", "usage", "log", "revocations"):
         client.get(f"/v1/{path}")
     client.post(f"/v1/families/{family}/confirm")
     for path in ("/healthz", "/readyz", "/metrics", "/problems/not-found", "/.well-known/jwks.json"):

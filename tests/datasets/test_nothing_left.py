@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[bytes, dict[str, Any]]] = {
     "objects that are none": (b'{"a": "' + MARKER + b'"}\n[1]\n', {"content_type": NDJSON}),
     "a nested object": (b'{"a": "' + MARKER + b'"}\n{"a": {"b": 1}}\n', {"content_type": NDJSON}),
     "text for Parquet": (GOOD, {"content_type": PARQUET}),
-    "nested Parquet": (parquet("a", [[MARKER.decode()]]), {"content_type": PARQUET}),
+    "nested Parquet": (parquet("a", [{"b": MARKER.decode()}]), {"content_type": PARQUET}),
     "Parquet with NUL in a column's name": (parquet("a\0b", [MARKER.decode()]), {"content_type": PARQUET}),
     "Parquet of a type that it has not": (
         parquet("a", [MARKER.decode()]), {"content_type": PARQUET, "params": {"type": "a:integer"}},

@@ -121,7 +121,8 @@ def test_a_release_is_uploaded_again_in_each_format_as_the_same_table(client: ht
         query = {"name": form, "type": "kin:string"}
         answer = client.post("/v1/datasets", params=query, content=body, headers={"Content-Type": kind})
         assert answer.status_code == httpx.codes.CREATED, answer.text
-        tables.append(answer.json()["columns"])
+        columns = answer.json()["columns"]
+        tables.append([{name: one[name] for name in one if name != "type_from"} for one in columns])
         spec = {"method": "table", "dataset_id": answer.json()["id"], "quasi_identifiers": ["age", "town", "grade"]}
         audits.append(succeed(client, spec, kind="audits")["result"])
     assert tables[0] == tables[1] == tables[2]

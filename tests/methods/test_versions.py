@@ -143,8 +143,8 @@ def test_what_no_version_can_be_made_of_is_refused_by_name(tmp_path: Path) -> No
     bench.datasets["v1"] = replace(bench.datasets["v1"], earlier=tuple(bench.releases.values()))
     asked = made.asked | {"dataset_id": "v1", "previous_release_id": "r0"}
     for change, place, told in (
-        ({"k": 6}, "/k", "that of r0"), ({"keep": []}, "/keep", "that of r0"), ({"bounds": "tight"}, "/bounds", "r0"),
-        ({"columns": ["age", "wage"]}, "/columns", "that of r0"),
+        ({"k": 6}, "/k", "that of r0"), ({"keep": []}, "/keep", "those of r0"), ({"bounds": "tight"}, "/bounds", "r0"),
+        ({"columns": ["age", "wage"]}, "/columns", "those of r0"),
         ({"dataset_id": "v0"}, "/previous_release_id", "version_of=v0"),
         ({"dataset_id": "typed"}, "/columns/1", "wage"), ({"dataset_id": "typed"}, "/keep/0", "was string"),
         ({"previous_release_id": "snug"}, "/previous_release_id", "ask `cells`); `t`"),

@@ -29,6 +29,8 @@ from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
 
 _PARTS = 16
 _BLOCK = 16
+#: Distances that differ by less, relatively, are the same.
+_SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,8 @@ def _shares(counts: FloatArray, aways: FloatArray, q: int) -> FloatArray:
     reached = np.cumsum(counts, axis=1)
     last = np.minimum((reached < q).sum(axis=1), counts.shape[1] - 1)  # the box in which the votes are used up
     edge = np.take_along_axis(aways, last[:, None], axis=1)
-    before, tied = aways < edge, aways == edge
+    tied = np.isclose(aways, edge, rtol=_SAME, atol=0.0)  # two sides of one point differ by how they were rounded
+    before = (aways < edge) & ~tied
     room = np.maximum(q - (counts * before).sum(axis=1), 0.0)
     there = (counts * tied).sum(axis=1)
     return np.where(before, 1.0, np.where(tied, np.minimum(room / there, 1.0)[:, None], 0.0))
