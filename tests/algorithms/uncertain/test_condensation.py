@@ -71,14 +71,17 @@ def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, r
     group = np.empty(rows, dtype=int)
     group[state.members] = np.repeat(np.arange(state.groups), np.diff(state.starts))
     free, means = np.ones(rows, dtype=bool), np.empty((state.groups, columns))
-    for one in np.random.default_rng(seed).permutation(rows):
+    order = np.random.default_rng(seed).permutation(rows)
+    place = np.argsort(order)
+    for one in order:
         if free.sum() < k:
             break
         if free[one]:
             away = np.where(free, ((y - y[one]) ** 2).sum(axis=1), np.inf)
             away[one] = -1.0
             members = np.flatnonzero(group == group[one])
-            first = members[np.argsort(away[members])[:k]]  # those as near may stand for each other: they are alike
+            # Of those that are as near the earlier drawn: a record that was left over is drawn after the last group.
+            first = members[np.lexsort((place[members], away[members]))[:k]]
             assert np.array_equal(np.sort(away[first]), np.sort(away)[:k])
             free[first] = False
             means[group[one]] = y[first].mean(axis=0)
