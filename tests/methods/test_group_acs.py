@@ -62,13 +62,13 @@ def test_the_bases_of_north_carolina_are_found_hidden_and_not_found_again(client
     # The model may be applied to the keeper's own file: the same records, and the columns that name the group.
     mask = {
         "method": "swaps", "dataset_id": whole, "parameter": ["PUMA"], "model_job_id": model["id"], "drop": GIVEAWAYS,
-        "mask": [{"value": values[place], "at_most": 2, "zero_at": 12} for place in largest],
+        "mask": [{"value": values[place], "at_most": 8, "zero_at": 20} for place in largest],
         "search": {"method": "memetic", "generations": 60, "population": 40, "pairs": 16},
     }  # fmt: skip
     job = succeed(client, mask)
     result, rows = job["result"], released(client, job)
     assert result["signal_before"] == found["crisp_auxiliary_signal"]
-    assert all(result["signal_after"][place] <= 2 for place in largest)
+    assert all(result["signal_after"][place] <= 8 for place in largest)
     assert sum(result["signal_after"]) == sum(result["signal_before"])
     assert result["valid"]
     assert result["distortion"] >= result["assignment_distortion"] - 1e-9
