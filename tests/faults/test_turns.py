@@ -100,9 +100,10 @@ def test_two_long_jobs_do_not_hold_both_workers_while_another_owner_waits(rig: R
     """Two audits of 180 bytes held both workers for eleven minutes."""
     traps = rig.folder / "traps"
     traps.mkdir()
-    long = [rig.submit(owner="many", cpu_seconds=600.0, traps=str(traps)) for _ in range(2)]
     (traps / "step").touch()  # the first to come waits there until its process is ended
     worker = rig.worker(concurrency=2)
+    wait_until(lambda: rig.rows("SELECT id FROM worker"), what=worker.text())  # before, nobody knows its processes
+    long = [rig.submit(owner="many", cpu_seconds=600.0, traps=str(traps)) for _ in range(2)]
     wait_until(lambda: list(traps.glob("step.*")), what=worker.text())
     short = rig.submit(owner="other", cpu_seconds=1.0)
     assert rig.wait(short)["state"] == "succeeded"
@@ -112,8 +113,9 @@ def test_two_long_jobs_do_not_hold_both_workers_while_another_owner_waits(rig: R
 
 def test_a_long_job_that_left_its_ticket_to_short_ones_begins_when_a_long_one_has_ended(rig: Rig) -> None:
     """Without housekeeping, which would send it again."""
+    worker = rig.worker(concurrency=2)
+    wait_until(lambda: rig.rows("SELECT id FROM worker"), what=worker.text())
     long = [rig.submit(owner="many", cpu_seconds=600.0, step_seconds=0.3, steps=3) for _ in range(3)]
-    rig.worker(concurrency=2)
     for one in long:
         assert rig.wait(one)["state"] == "succeeded"
     begun = rig.rows("SELECT started_at, finished_at FROM job ORDER BY started_at")
